@@ -1,6 +1,8 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
 import { check, isOneOf } from './check-constraint.ts';
 import { createIndex } from './create-index.ts';
+import { refuseRemoval } from './refuse-removal.ts';
+import { StateType } from './state-type.ts';
 
 export const inboxStates = ['processing', 'processed', 'failed', 'dead_lettered'] as const;
 export type InboxState = (typeof inboxStates)[number];
@@ -49,6 +51,7 @@ export const inboxMessageSchema: EntitySchema<DurableInboxMessage> = defineEntit
   name: 'DurableInboxMessage',
   tableName: 'durable_inbox_message',
   readonly: true,
+  hooks: { beforeDelete: [refuseRemoval] },
   properties: {
     messageId: p.string().fieldName('message_id').length(255).primary(),
     consumer: p.string().fieldName('consumer').length(255).primary(),
@@ -57,7 +60,7 @@ export const inboxMessageSchema: EntitySchema<DurableInboxMessage> = defineEntit
     version: p.string().fieldName('version').length(64),
     contentHash: p.string().fieldName('content_hash').length(64),
 
-    state: p.string().fieldName('state').length(16),
+    state: p.type(StateType).$type<InboxState>().fieldName('state').length(16),
     token: p.string().fieldName('token').length(36).nullable(),
     leaseUntil: p.bigint('number').fieldName('lease_until').nullable(),
     failureCount: p.integer().fieldName('failure_count'),

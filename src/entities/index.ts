@@ -10,6 +10,7 @@ export { JobAttempt, jobAttemptSchema } from './job-attempt.entity.ts';
 export { JobExecutor, executorStates, jobExecutorSchema, type ExecutorState } from './job-executor.entity.ts';
 export { Job, jobSchema } from './job.entity.ts';
 export { OutboxMessage, outboxMessageSchema, outboxStates, type OutboxState } from './outbox-message.entity.ts';
+export { ReadOnlyEntityError } from './refuse-removal.ts';
 
 /** The library's tables. Belongs into the `entities` of the host's MikroORM: `entities: [Order, …, ...jobEntities]`. */
 export const jobEntities: EntitySchema[] = [

@@ -1,6 +1,8 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
 import { attemptStates, type AttemptState } from '../core/states.ts';
 import { check, isOneOf } from './check-constraint.ts';
+import { refuseRemoval } from './refuse-removal.ts';
+import { StateType } from './state-type.ts';
 
 /** One execution of a job. For reading; instants are microseconds since the Unix epoch, absent values are null. */
 class DurableJobAttempt {
@@ -43,6 +45,7 @@ export const jobAttemptSchema: EntitySchema<DurableJobAttempt> = defineEntity<Du
   name: 'DurableJobAttempt',
   tableName: 'durable_job_attempt',
   readonly: true,
+  hooks: { beforeDelete: [refuseRemoval] },
   properties: {
     scopeHash: p.string().fieldName('scope_hash').length(64).primary(),
     jobId: p.string().fieldName('job_id').length(128).primary(),
@@ -50,7 +53,7 @@ export const jobAttemptSchema: EntitySchema<DurableJobAttempt> = defineEntity<Du
 
     token: p.string().fieldName('token').length(36),
     executorId: p.string().fieldName('executor_id').length(128),
-    state: p.string().fieldName('state').length(16),
+    state: p.type(StateType).$type<AttemptState>().fieldName('state').length(16),
     progress: p.integer().fieldName('progress'),
     progressMessage: p.text().fieldName('progress_message').nullable(),
     failureReason: p.string().fieldName('failure_reason').length(32).nullable(),

@@ -2,6 +2,8 @@ import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-
 import { finishedStates, jobStates, type JobState } from '../core/states.ts';
 import { check, isOneOf } from './check-constraint.ts';
 import { createIndex, createUniqueIndex } from './create-index.ts';
+import { refuseRemoval } from './refuse-removal.ts';
+import { StateType } from './state-type.ts';
 
 /**
  * A job, as it is stored. For reading: `em.find(Job, …)` works, what a flush finds changed here is not written.
@@ -104,6 +106,7 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
   name: 'DurableJob',
   tableName: 'durable_job',
   readonly: true,
+  hooks: { beforeDelete: [refuseRemoval] },
   properties: {
     scopeHash: p.string().fieldName('scope_hash').length(64).primary(),
     id: p.string().fieldName('id').length(128).primary(),
@@ -121,7 +124,7 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     initialNotBefore: p.bigint('number').fieldName('initial_not_before').nullable(),
     nextRunAt: p.bigint('number').fieldName('next_run_at'),
 
-    state: p.string().fieldName('state').length(16),
+    state: p.type(StateType).$type<JobState>().fieldName('state').length(16),
     attemptCount: p.integer().fieldName('attempt_count'),
     failureCount: p.integer().fieldName('failure_count'),
     attemptToken: p.string().fieldName('attempt_token').length(36).nullable(),
