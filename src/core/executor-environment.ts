@@ -1,0 +1,26 @@
+import type { JobStore } from './store.ts';
+
+/** What an adapter lends to an executor, which never sees an EntityManager itself. */
+export interface ExecutorEnvironment<Em> {
+  /**
+   * Says whether an executor may start here.
+   *
+   * @throws AmbientTransactionError inside a transaction, whose dead context the loops would inherit
+   * @throws SchemaMissingError when the tables are missing
+   * @returns how many connections the host's pool has; null when that is not known
+   */
+  check(): Promise<{ readonly connections: number | null }>;
+
+  /** Runs a handler with an EntityManager of its own, which is its request context too. */
+  run<T>(work: (em: Em) => Promise<T>): Promise<T>;
+
+  /**
+   * One READ COMMITTED transaction: runs `work`, flushes what it left in its EntityManager, then runs `settle` with a store
+   * that writes in this transaction, and commits. Rolls everything back when one of them rejects.
+   */
+  transactional<T>(
+    em: Em,
+    work: (em: Em) => Promise<T>,
+    settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+  ): Promise<T>;
+}

@@ -1,0 +1,67 @@
+import type { AnyDefinition, Payload } from './definition.ts';
+import type { JobKey } from './job-key.ts';
+import { InvalidOptionError } from './errors.ts';
+
+/** What a handler is given. `Em` is the host's EntityManager; core doesn't know it. */
+export interface RunningJob<P, Em> extends JobKey {
+  /** What the definition's schema made of the stored text; without a schema, the text parsed. */
+  readonly payload: P;
+  /** The stored text itself, byte for byte. */
+  readonly payloadText: string;
+  readonly name: string;
+  readonly version: string;
+  readonly queue: string;
+  /** Which start this is; the first is 1. */
+  readonly attempt: number;
+  /** Starts allowed now. */
+  readonly maxAttempts: number;
+  /** When it was due. */
+  readonly scheduledFor: Date;
+  readonly metadata: Readonly<Record<string, string>>;
+  /**
+   * Fires when the handler should end: a cancel was requested, its time is up, the executor stops, or the attempt no longer
+   * owns the job. `signal.reason` is an `AttemptAbortedError` whose `why` says which.
+   */
+  readonly signal: AbortSignal;
+  /** An EntityManager for this attempt alone; it is the request context of the handler too, so injected repositories use it. */
+  readonly em: Em;
+  /** Reports progress, 0 to 100 (clamped), and returns at once; the value reaches the store with the next tick. */
+  progress(percent: number, message?: string): void;
+  /**
+   * Runs `work` and settles this attempt as succeeded in one READ COMMITTED transaction: what `work` writes through its
+   * EntityManager takes effect once, or not at all. What it returns is the result reference. Once per attempt, the last
+   * thing that a handler does.
+   *
+   * @throws the signal's reason when the job was cancelled, or the attempt lost it; everything that `work` wrote is rolled back
+   * @throws AttemptSettledError when it was called before
+   */
+  transactional<T extends string | void>(work: (em: Em) => Promise<T>): Promise<T>;
+}
+
+export type HandlerResult = string | void;
+
+/** A handler of one definition. A returned string becomes the result reference. */
+export type JobHandler<D extends AnyDefinition, Em> = (
+  job: RunningJob<Payload<D>, Em>,
+) => HandlerResult | Promise<HandlerResult>;
+
+/** A definition with its handler. The payload's type is erased, so that a list of handlers is homogeneous. */
+export interface RegisteredHandler<Em> {
+  readonly definition: AnyDefinition;
+  /** A method on purpose: handlers for the PostgreSQL EntityManager may be tested on SQLite. */
+  run(job: RunningJob<never, Em>): HandlerResult | Promise<HandlerResult>;
+}
+
+export function registerHandler<D extends AnyDefinition, Em>(
+  definition: D,
+  run: JobHandler<D, Em>,
+): RegisteredHandler<Em> {
+  if (typeof definition?.parse !== 'function') {
+    throw new InvalidOptionError('definition', 'be made by `defineJob`', definition);
+  }
+  if (typeof run !== 'function') {
+    throw new InvalidOptionError(`handler of ${definition.name}`, 'be a function', run);
+  }
+
+  return Object.freeze({ definition, run: run as RegisteredHandler<Em>['run'] });
+}

@@ -1,0 +1,42 @@
+/**
+ * The part of the Standard Schema interface that we use, as its specification allows: any library that implements it
+ * (zod, valibot, arktype…) fits, and none is a dependency. https://standardschema.dev
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+export type StandardResult<Output> =
+  { readonly value: Output; readonly issues?: undefined } | { readonly issues: ReadonlyArray<StandardIssue> };
+
+export interface StandardIssue {
+  readonly message: string;
+  readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
+}
+
+export type SchemaInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly input: infer I }
+    ? I
+    : never
+  : never;
+
+export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
+  ? NonNullable<T> extends { readonly output: infer O }
+    ? O
+    : never
+  : never;
+
+/** `path.to.field: message`, one line for each issue, at most five of them. */
+export function describeIssues(issues: readonly StandardIssue[]): string {
+  return issues.slice(0, 5).map(describe).join('; ');
+}
+
+function describe({ message, path }: StandardIssue): string {
+  const steps = path?.map(step => String(typeof step === 'object' ? step.key : step)) ?? [];
+  return steps.length === 0 ? message : `${steps.join('.')}: ${message}`;
+}

@@ -1,0 +1,171 @@
+import type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './attempt.ts';
+import type { FailureReason } from './failure-reason.ts';
+import type { JobKey } from './job-key.ts';
+import type { JobSnapshot, StageResult } from './snapshot.ts';
+import type { JobState } from './states.ts';
+import type { Submission } from './submission.ts';
+import type { Micros } from './time.ts';
+
+/**
+ * What an executor needs of a database, and all that it may ask. Batches at the boundary; no policy inside: when to retry,
+ * what is an error, how long is too long is decided before a call. Every call is atomic for each job that it touches, unless
+ * its docstring promises more. All instants come from the store's `Clock`, never from the database.
+ *
+ * A lost race is an answer, in the position of what was asked; a caller's mistake or a broken promise is thrown.
+ */
+export interface JobStore {
+  readonly capabilities: StoreCapabilities;
+
+  /**
+   * Inserts, or gets what is there: the same request under a taken identity returns the stored job, a taken unique key its
+   * active holder. All or nothing, answers by position.
+   *
+   * @throws JobIdentityConflictError when an identity is taken by a different request; nothing of the batch is stored
+   */
+  submit(submissions: readonly Submission[]): Promise<StageResult[]>;
+
+  /** Makes an executor known, active and without a lease. @throws when its id is taken */
+  register(executor: ExecutorRegistration): Promise<void>;
+
+  /** Marks an executor stopped; what it still holds is not touched. */
+  retire(executorId: string): Promise<void>;
+
+  /**
+   * Starts due jobs, at most `limit`, of the given definitions only: each gets a new token, a counted start, progress 0 and
+   * a running attempt, in one atom. No two callers get one job. Highest priority first, then the longest due, then the
+   * oldest; an order within one answer, no promise between concurrent callers. Fewer than the limit is no promise that
+   * nothing is left: another caller may hold it locked. With limit 0 nothing is started, only `nextDueAt` is read.
+   */
+  claim(request: ClaimRequest): Promise<ClaimAnswer>;
+
+  /** Starts one job if it is queued, due and has starts left; null otherwise, and nothing was changed. */
+  tryStart(key: JobKey, executorId: string): Promise<Attempt | null>;
+
+  /**
+   * Writes progress where the attempt owns its job, no cancel is requested, and the value is not below the stored one; on
+   * job and attempt alike. Answers the attempt's status, and whether the value was written.
+   */
+  progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]>;
+
+  /** What an attempt's handler should know. A plain read that loads no payload; a stale token is `ended`. */
+  status(attempts: readonly AttemptRef[]): Promise<AttemptStatus[]>;
+
+  /**
+   * Writes the outcomes of attempts: job and attempt change together, behind the token. The cancel mark is read by the same
+   * write: where a cancel was committed first, the job is cancelled and has no result. A reschedule or snooze makes the job
+   * queued again in the same atom. Settling again what ended as asked is `settled`, so an answer that was lost can be asked for again.
+   * Each settlement is judged by itself; one that is lost takes no other with it.
+   */
+  settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]>;
+
+  /**
+   * Undoes claims whose handlers never began: the start doesn't count, the attempt's row is gone, the job is queued and due as
+   * before; or cancelled, if that was requested meanwhile.
+   */
+  release(attempts: readonly AttemptRef[]): Promise<ReleaseAnswer[]>;
+
+  /**
+   * Ends attempts whose owner is gone or gives up, as interrupted, and decides the job in the same atom: cancelled if
+   * requested, queued and due at once if it may be run again and has starts left, else interrupted. No reader ever sees a
+   * job between the two.
+   */
+  recover(attempts: readonly AttemptRef[], how: Recovery): Promise<RecoverAnswer[]>;
+
+  /** The running attempts, at most `limit`, in no promised order. */
+  running(filter: RunningFilter): Promise<RunningAttempt[]>;
+
+  /**
+   * Cancels a job: one that hasn't started is cancelled at once, a running one gets the mark that its executor sees and that
+   * its settlement obeys. Cancelling again changes nothing and answers the same.
+   */
+  cancel(key: JobKey, options: { readonly reason?: string }): Promise<CancelAnswer>;
+
+  /**
+   * Queues a failed, cancelled or interrupted job again if it has starts left, with progress, error, mark and result
+   * cleared; its attempts stay. Due at `at`, or now.
+   */
+  retry(key: JobKey, options: { readonly at?: Micros }): Promise<RetryAnswer>;
+
+  /** Makes a queued job due now, also one that waits for a retry. Spends nothing. */
+  runNow(key: JobKey): Promise<RunNowAnswer>;
+
+  /** The job, or null. */
+  get(key: JobKey): Promise<JobSnapshot | null>;
+
+  /** Calls the listener when something happened in this process that an executor wants to know at once. A hint, no promise. */
+  subscribe(listener: (hint: StoreHint) => void): () => void;
+}
+
+/** What a store can do; constant for its life. */
+export interface StoreCapabilities {
+  /** Whose writes wake an executor: `local`, those of this process. */
+  readonly wakeUp: 'none' | 'local';
+  /** Whether several processes may run executors on one database. */
+  readonly severalProcesses: boolean;
+}
+
+export interface ExecutorRegistration {
+  /** Unique for the life of the table. */
+  readonly id: string;
+  readonly name: string;
+  readonly host: string;
+  /** Definitions, queues and concurrency, for people. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export interface ClaimRequest {
+  readonly executorId: string;
+  readonly definitions: ReadonlyArray<{ readonly name: string; readonly version: string }>;
+  /** Null: every queue. */
+  readonly queues: readonly string[] | null;
+  readonly limit: number;
+}
+
+export interface ClaimAnswer {
+  readonly attempts: Attempt[];
+  /** When the next job that this request matches is due, after what was claimed; null: none is queued. May be in the past. */
+  readonly nextDueAt: Micros | null;
+}
+
+export interface ProgressReport extends AttemptRef, Progress {}
+
+/** `active`: go on. `cancel_requested`: end soon. `ended`: the token is stale; stop. */
+export type AttemptStatus = 'active' | 'cancel_requested' | 'ended';
+
+export interface ProgressAnswer {
+  readonly status: AttemptStatus;
+  readonly written: boolean;
+}
+
+/**
+ * `settled`: the attempt has ended and this is the job's state. `lost`: the token is stale, nothing was written.
+ * `attempt_missing`: the attempt's row is gone, nothing was written.
+ */
+export type SettleAnswer =
+  { readonly answer: 'settled'; readonly state: JobState } | { readonly answer: 'lost' | 'attempt_missing' };
+
+export type ReleaseAnswer = 'released' | 'cancelled' | 'lost' | 'attempt_missing';
+
+export interface Recovery {
+  /** `declared`: as each job's `onInterrupt` says. */
+  readonly requeue: 'declared' | 'always' | 'never';
+  readonly reason: FailureReason;
+}
+
+export type RecoverAnswer = 'queued' | 'interrupted' | 'cancelled' | 'lost' | 'attempt_missing';
+
+export interface RunningFilter {
+  readonly executorId?: string;
+  /** Only what is held by executors without a lease, or by nobody known. */
+  readonly unleased?: boolean;
+  readonly limit: number;
+}
+
+/** `cancelled`: it will never start. `requested`: it runs, and was told. `finished`: too late, it had ended. */
+export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
+export type RetryAnswer = 'queued' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'not_found';
+/** `due`: it is queued and due. */
+export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
+
+/** `due`: jobs were committed that may be due. `cancel`: a running job's cancel was committed. */
+export type StoreHint = { readonly kind: 'due' } | { readonly kind: 'cancel'; readonly key: JobKey };

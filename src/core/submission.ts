@@ -1,0 +1,251 @@
+import { v7 as uuidV7 } from 'uuid';
+import { durationMs, type Duration } from './duration.ts';
+import { InvalidSubmissionError } from './errors.ts';
+import type { JobKey } from './job-key.ts';
+import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
+import { checkedScope } from './scope.ts';
+import { isStorable } from './text.ts';
+import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
+
+/** May an attempt whose process died, or that a stop cut short, be run again unasked? */
+export type OnInterrupt = 'hold' | 'requeue';
+
+/** What a submission may say, beside its payload. What it leaves out comes from the definition. */
+export interface SubmissionOptions {
+  /** Isolation of identity, for example a tenant; compared byte for byte, never trimmed or folded. @default '' */
+  readonly scope?: string;
+  /** @default the definition's, or 'default' */
+  readonly queue?: string;
+  /** Higher first; a 32-bit integer. @default the definition's, or 0 */
+  readonly priority?: number;
+  /** Starts allowed, the first included. @default the definition's, or 10 */
+  readonly maxAttempts?: number;
+  /** @default the definition's; `false` never retries */
+  readonly retry?: RetryPolicy | false;
+  /** How long one attempt may run before its signal is aborted. @default the definition's, or no limit */
+  readonly timeout?: Duration;
+  /** @default the definition's, or 'hold' */
+  readonly onInterrupt?: OnInterrupt;
+  /**
+   * At most one active (queued, running or awaiting) job of the scope has this key: a second submission returns the job that
+   * holds it. The key is free again when the job has ended. Up to 255 characters.
+   */
+  readonly uniqueKey?: string;
+  /** Labels for people and for the handler; never part of the identity. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** A relative delay has no place in a request that may be repeated: with an `id`, give the instant. */
+export type Identity =
+  | { readonly id: string; readonly notBefore?: Date; readonly delay?: never }
+  | { readonly id?: never; readonly notBefore?: Date; readonly delay?: Duration };
+
+/**
+ * A request for one job, frozen: the payload's text was written when it was made. Submitting the same object again, in
+ * this process or after a lost answer, is the same request.
+ */
+export interface Submission<Name extends string = string> extends JobKey {
+  readonly name: Name;
+  readonly version: string;
+  /** The JSON text, exactly as it is stored and compared. */
+  readonly payload: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly maxAttempts: number;
+  readonly notBefore: Date | null;
+  readonly onInterrupt: OnInterrupt;
+  /** Only when the submission says otherwise than its definition. */
+  readonly timeoutMs: number | null;
+  /** Only when the submission says otherwise than its definition. */
+  readonly retryPolicy: ResolvedRetryPolicy | false | null;
+  readonly lifetimeMs: number | null;
+  readonly uniqueKey: string | null;
+  readonly metadata: Readonly<Record<string, string>> | null;
+}
+
+/** What a definition gives every submission of its own. */
+export interface SubmissionDefaults<Name extends string = string> {
+  readonly name: Name;
+  readonly version: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly maxAttempts: number;
+  readonly onInterrupt: OnInterrupt;
+  readonly retryPolicy: ResolvedRetryPolicy | false;
+}
+
+const brand = Symbol.for('mikro-orm-jobs.submission');
+const maxPayloadBytes = 1_000_000;
+const knownOptions = new Set([
+  'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'notBefore', 'delay',
+]); // prettier-ignore
+
+/** @throws InvalidSubmissionError naming the field and the rule, before anything is sent */
+export function createSubmission<Name extends string>(
+  defaults: SubmissionDefaults<Name>,
+  payload: string,
+  options: SubmissionOptions & Identity,
+  now: Micros,
+): Submission<Name> {
+  checkOptions(options);
+  const retryPolicy =
+    options.retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(options.retry));
+  const effectiveRetry = retryPolicy ?? defaults.retryPolicy;
+
+  const submission: Submission<Name> = {
+    scope: checkedScope(options.scope ?? ''),
+    id: options.id === undefined ? uuidV7() : checkedId(options.id),
+    name: defaults.name,
+    version: defaults.version,
+    payload: checkedPayload(payload),
+    queue: checkedName('queue', options.queue ?? defaults.queue),
+    priority: checkedPriority(options.priority ?? defaults.priority),
+    maxAttempts: checkedMaxAttempts(options.maxAttempts ?? defaults.maxAttempts),
+    notBefore: notBeforeOf(options, now),
+    onInterrupt: checkedOnInterrupt(options.onInterrupt ?? defaults.onInterrupt),
+    timeoutMs: options.timeout === undefined ? null : checkedTimeout(options.timeout),
+    retryPolicy,
+    lifetimeMs: effectiveRetry === false ? null : effectiveRetry.lifetimeMs,
+    uniqueKey: options.uniqueKey === undefined ? null : checkedName('uniqueKey', options.uniqueKey),
+    metadata: options.metadata === undefined ? null : checkedMetadata(options.metadata),
+  };
+
+  return Object.freeze(Object.defineProperty(submission, brand, { value: true }));
+}
+
+/** @throws InvalidSubmissionError for anything that `definition.create()` didn't make */
+export function checkedSubmission(value: unknown): Submission {
+  if (typeof value !== 'object' || value === null || !(brand in value)) {
+    throw new InvalidSubmissionError('submission', 'be made by `create` or `createFromJson` of a job definition');
+  }
+
+  return value as unknown as Submission;
+}
+
+/** Names, versions, queues and keys: 1 to `max` characters that every database keeps as they are. */
+export function checkedName(field: string, value: unknown, max = 255): string {
+  if (typeof value !== 'string' || value.length === 0 || value.length > max || !isStorable(value)) {
+    throw new InvalidSubmissionError(field, `be well-formed text of 1 to ${max} characters without NUL`);
+  }
+
+  return value;
+}
+
+export function checkedPriority(priority: unknown): number {
+  if (!Number.isInteger(priority) || Math.abs(priority as number) > 2_147_483_647) {
+    throw new InvalidSubmissionError('priority', 'be a 32-bit integer');
+  }
+
+  return priority as number;
+}
+
+export function checkedMaxAttempts(maxAttempts: unknown): number {
+  // Snoozing and resurrecting raise the limit, so a million leaves room in a 32-bit column.
+  if (!Number.isInteger(maxAttempts) || (maxAttempts as number) < 1 || (maxAttempts as number) > 1_000_000) {
+    throw new InvalidSubmissionError('maxAttempts', 'be an integer from 1 to 1,000,000');
+  }
+
+  return maxAttempts as number;
+}
+
+export function checkedOnInterrupt(onInterrupt: unknown): OnInterrupt {
+  if (onInterrupt !== 'hold' && onInterrupt !== 'requeue') {
+    throw new InvalidSubmissionError('onInterrupt', `be 'hold' or 'requeue'`);
+  }
+
+  return onInterrupt;
+}
+
+export function checkedTimeout(timeout: Duration): number {
+  const ms = asSubmission('timeout', () => durationMs(timeout, 'timeout'));
+  if (ms < 1 || ms > 2_147_483_647) {
+    throw new InvalidSubmissionError('timeout', 'be from 1 ms to 24 days');
+  }
+
+  return Math.round(ms);
+}
+
+/** @throws InvalidSubmissionError unless the id is 1 to 128 printable ASCII characters without spaces */
+export function checkedId(id: unknown): string {
+  if (typeof id !== 'string' || !/^[\x21-\x7e]{1,128}$/.test(id)) {
+    throw new InvalidSubmissionError('id', 'be 1 to 128 printable ASCII characters without spaces');
+  }
+
+  return id;
+}
+
+function checkOptions(options: SubmissionOptions & Identity): void {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidSubmissionError('options', 'be an object');
+  }
+  for (const option of Object.keys(options)) {
+    if (!knownOptions.has(option)) {
+      throw new InvalidSubmissionError(option, `be one of the options ${[...knownOptions].join(', ')}`);
+    }
+  }
+  if (options.id !== undefined && options.delay !== undefined) {
+    throw new InvalidSubmissionError(
+      'delay',
+      'stand without an `id`: a request that may be repeated gives the instant, `notBefore`',
+    );
+  }
+  if (options.notBefore !== undefined && options.delay !== undefined) {
+    throw new InvalidSubmissionError('delay', 'stand without `notBefore`');
+  }
+}
+
+function checkedPayload(payload: string): string {
+  if (Buffer.byteLength(payload, 'utf8') > maxPayloadBytes) {
+    throw new InvalidSubmissionError('payload', 'have at most 1,000,000 bytes as UTF-8');
+  }
+  if (!isStorable(payload)) {
+    throw new InvalidSubmissionError('payload', 'be well-formed text without NUL');
+  }
+
+  return payload;
+}
+
+function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Micros): Date | null {
+  if (delay !== undefined) {
+    const ms = asSubmission('delay', () => durationMs(delay, 'delay'));
+    return checkedInstant(new Date(now / 1000 + ms));
+  }
+
+  return notBefore === undefined || notBefore === null ? null : checkedInstant(notBefore);
+}
+
+function checkedInstant(instant: Date): Date {
+  const micros = instant instanceof Date ? microsOf(instant) : NaN;
+  if (!(micros >= earliestInstant && micros <= latestInstant)) {
+    throw new InvalidSubmissionError('notBefore', 'be a valid Date from 1970 to 2255');
+  }
+
+  return new Date(instant.getTime());
+}
+
+function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries = typeof metadata === 'object' && metadata !== null ? Object.entries(metadata) : [['', null]];
+  const isSound = entries.every(
+    ([key, value]) => isStorable(key as string) && typeof value === 'string' && isStorable(value),
+  );
+  const copy = Object.freeze(Object.fromEntries(entries)) as Readonly<Record<string, string>>;
+
+  if (!isSound || Buffer.byteLength(JSON.stringify(copy), 'utf8') > 65_536) {
+    throw new InvalidSubmissionError(
+      'metadata',
+      'be an object of well-formed strings without NUL, at most 64 KiB as JSON',
+    );
+  }
+
+  return copy;
+}
+
+/** An option that is wrong in a submission is the submission's error, with the field's name. */
+function asSubmission<T>(field: string, resolve: () => T): T {
+  try {
+    return resolve();
+  } catch (error) {
+    const rule = (error as { rule?: string }).rule ?? 'be valid';
+    throw new InvalidSubmissionError((error as { option?: string }).option ?? field, rule, { cause: error });
+  }
+}
