@@ -1,0 +1,55 @@
+import { MikroORM } from '@mikro-orm/sqlite';
+import { Jobs, jobEntities } from 'mikro-orm-jobs';
+import { sendReceipt } from './jobs';
+import { Order, orderSchema } from './order.entity';
+
+let orm: MikroORM;
+
+beforeEach(async () => {
+  orm = await MikroORM.init({ dbName: ':memory:', entities: [orderSchema, ...jobEntities] });
+  await orm.schema.createSchema();
+});
+
+afterEach(() => orm.close(true));
+
+test('an order and its job are committed together, and the executor runs the job', async () => {
+  const jobs = new Jobs({ orm });
+  let handled!: (item: string) => void;
+  const seen = new Promise<string>(resolve => (handled = resolve));
+  const executor = jobs.executor({
+    lease: false,
+    handlers: [
+      jobs.handler(sendReceipt, async job => {
+        const order = await job.em.findOneOrFail(Order, job.payload.orderId);
+        handled(order.item);
+      }),
+    ],
+  });
+  await orm.em.fork().transactional(async em => {
+    em.create(Order, { id: 1, item: 'book' });
+    await jobs.stage(em, sendReceipt.create({ orderId: 1 }));
+  });
+
+  await executor.start();
+  expect(await seen).toBe('book');
+  await executor.stop();
+
+  expect(await states()).toEqual(['succeeded']);
+});
+
+test('a rolled-back order leaves no job', async () => {
+  const jobs = new Jobs({ orm });
+  const work = orm.em.fork().transactional(async em => {
+    await jobs.stage(em, sendReceipt.create({ orderId: 2 }));
+    throw new Error('card declined');
+  });
+
+  await expect(work).rejects.toThrow('card declined');
+  expect(await states()).toEqual([]);
+});
+
+async function states(): Promise<string[]> {
+  const rows: { state: string }[] = await orm.em.fork().execute('select state from durable_job');
+
+  return rows.map(row => row.state);
+}
