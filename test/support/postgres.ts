@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 
 export interface PostgresServer {
   readonly url: string;
@@ -13,7 +14,20 @@ export interface PostgresServer {
 export async function startPostgres(): Promise<PostgresServer> {
   const given = process.env.TEST_PG_URL;
 
-  return given ? { url: given, stop: async () => {} } : startEmbedded();
+  return given ? reach(given) : startEmbedded();
+}
+
+async function reach(url: string): Promise<PostgresServer> {
+  const client = new pg.Client({ connectionString: url });
+
+  try {
+    await client.connect();
+  } catch (cause) {
+    throw new Error('TEST_PG_URL is set, but there is no PostgreSQL that answers.', { cause });
+  }
+  await client.end();
+
+  return { url, stop: async () => {} };
 }
 
 async function startEmbedded(): Promise<PostgresServer> {
