@@ -28,5 +28,5 @@ function isTable(value: unknown): boolean {
 }
 
 function qualified({ schema, name }: SchemaTable): string {
-  return schema ? `"${schema}"."${name}"` : `"${name}"`;
+  return schema && schema !== 'public' ? `"${schema}"."${name}"` : `"${name}"`;
 }

@@ -6,7 +6,9 @@ export class ReadOnlyEntityError extends JobsError {
   readonly entity: string;
 
   constructor(entity: string) {
-    super(`${entity} is for reading: only mikro-orm-jobs writes its rows. What has finished is pruned after its retention.`);
+    super(
+      `${entity} is for reading: only mikro-orm-jobs writes its rows. What has finished is pruned after its retention.`,
+    );
     this.entity = entity;
   }
 }

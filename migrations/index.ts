@@ -1,0 +1,12 @@
+import type { MigrationObject } from '@mikro-orm/core';
+import { Migration20261130000000_durable_jobs } from './migration-0001-durable-jobs.ts';
+
+export { Migration20261130000000_durable_jobs };
+
+/**
+ * The schema changes of this library, oldest first, for the `migrationsList` of a host that writes its migrations by hand.
+ * The names are what the migrations table keeps; a bundler that renames classes doesn't change them.
+ */
+export const jobMigrations: MigrationObject[] = [
+  { name: 'Migration20261130000000_durable_jobs', class: Migration20261130000000_durable_jobs },
+];

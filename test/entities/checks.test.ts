@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { CheckConstraintViolationException } from '@mikro-orm/core';
+import { attemptStates, finishedStates, jobStates } from '../../src/core/states.ts';
+import { executorStates, inboxStates, jobEntities, outboxStates } from '../../src/entities/index.ts';
+import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
+import {
+  aFinishedJob,
+  aJob,
+  anAttempt,
+  anExecutor,
+  anInboxMessage,
+  anOutboxMessage,
+  aRunningJob,
+  insert,
+  type Row,
+} from './rows.ts';
+
+const hash = 'b'.repeat(64);
+
+const refused: [title: string, table: string, row: Row][] = [
+  ['a job is in a state of the model', 'durable_job', aJob({ state: 'scheduled' })],
+  ['a queued job has no attempt token', 'durable_job', aJob({ attempt_token: 'token' })],
+  ['a queued job has no cancel mark', 'durable_job', aJob({ cancel_requested_at: 1 })],
+  ['a queued job has starts left', 'durable_job', aJob({ attempt_count: 3, attempt_limit: 3 })],
+  ['a running job has an attempt token', 'durable_job', aRunningJob({ attempt_token: null })],
+  ['a running job has an executor', 'durable_job', aRunningJob({ executor_id: null })],
+  ...finishedStates.map((state): [string, string, Row] => [
+    `a ${state} job has an end`,
+    'durable_job',
+    aFinishedJob({ state, finished_at: null }),
+  ]),
+  ['an awaiting job has no end', 'durable_job', aJob({ state: 'awaiting', finished_at: 1 })],
+  ['a queued job has no end', 'durable_job', aJob({ finished_at: 1 })],
+  ['a running job has no end', 'durable_job', aRunningJob({ finished_at: 1 })],
+  ['a finished job holds no unique key', 'durable_job', aFinishedJob({ unique_hash: hash })],
+  ['a cancelled job has no result', 'durable_job', aFinishedJob({ state: 'cancelled', result_ref: 'invoice/1' })],
+  ['the progress of a job is not below 0', 'durable_job', aRunningJob({ progress: -1 })],
+  ['the progress of a job is not above 100', 'durable_job', aRunningJob({ progress: 101 })],
+
+  ['an attempt is in a state of the model', 'durable_job_attempt', anAttempt({ state: 'queued' })],
+  ['an attempt that ended has an end', 'durable_job_attempt', anAttempt({ state: 'snoozed' })],
+  ['a running attempt has no end', 'durable_job_attempt', anAttempt({ ended_at: 1 })],
+  [
+    'a cancelled attempt has no result',
+    'durable_job_attempt',
+    anAttempt({ state: 'cancelled', ended_at: 1, result_ref: 'invoice/1' }),
+  ],
+  ['the progress of an attempt is not below 0', 'durable_job_attempt', anAttempt({ progress: -1 })],
+  ['the progress of an attempt is not above 100', 'durable_job_attempt', anAttempt({ progress: 101 })],
+
+  ['an executor is in a state of the model', 'durable_executor', anExecutor({ state: 'idle' })],
+
+  ['an inbox message is in a state of the model', 'durable_inbox_message', anInboxMessage({ state: 'new' })],
+  [
+    'an inbox message in processing has a token',
+    'durable_inbox_message',
+    anInboxMessage({ state: 'processing', lease_until: 1 }),
+  ],
+  [
+    'an inbox message in processing has a lease',
+    'durable_inbox_message',
+    anInboxMessage({ state: 'processing', token: 'token' }),
+  ],
+
+  ['an outbox message is in a state of the model', 'durable_outbox_message', anOutboxMessage({ state: 'new' })],
+  [
+    'an outbox message in sending has a token',
+    'durable_outbox_message',
+    anOutboxMessage({ state: 'sending', lease_until: 1 }),
+  ],
+  [
+    'an outbox message in sending has a lease',
+    'durable_outbox_message',
+    anOutboxMessage({ state: 'sending', lock_token: 'token' }),
+  ],
+];
+
+const accepted: [title: string, table: string, row: Row][] = [
+  ...jobStates.map((state): [string, string, Row] => ['a job', 'durable_job', inState(state)]),
+  ...attemptStates.map((state): [string, string, Row] => [
+    'an attempt',
+    'durable_job_attempt',
+    anAttempt({ state, ended_at: state === 'running' ? null : 1 }),
+  ]),
+  ...executorStates.map((state): [string, string, Row] => ['an executor', 'durable_executor', anExecutor({ state })]),
+  ...inboxStates.map((state): [string, string, Row] => [
+    'an inbox message',
+    'durable_inbox_message',
+    anInboxMessage({ state, token: 'token', lease_until: 1 }),
+  ]),
+  ...outboxStates.map((state): [string, string, Row] => [
+    'an outbox message',
+    'durable_outbox_message',
+    anOutboxMessage({ state, lock_token: 'token', lease_until: 1 }),
+  ]),
+  ['a job at full progress', 'durable_job', aRunningJob({ progress: 100 })],
+  ['a job at its last start', 'durable_job', aRunningJob({ attempt_count: 3, attempt_limit: 3 })],
+  ['an active job with a unique key', 'durable_job', aJob({ unique_hash: hash })],
+  ['a running job with a cancel mark', 'durable_job', aRunningJob({ cancel_requested_at: 1 })],
+  ['a succeeded job with a result', 'durable_job', aFinishedJob({ result_ref: 'invoice/1' })],
+];
+
+forEachDriver(driver => {
+  let orm: TestOrm;
+  beforeAll(async () => void (orm = await createOrm(driver, jobEntities)));
+  afterAll(() => dropOrm(orm));
+
+  test.each(refused)('%s', async (_, table, row) => {
+    await expect(insert(orm, table, row)).rejects.toThrow(CheckConstraintViolationException);
+  });
+
+  test.each(accepted)('%s is accepted (%#)', async (_, table, row) => {
+    await orm.em.execute(`delete from ${table}`);
+
+    await insert(orm, table, row);
+
+    expect(await orm.em.execute(`select state from ${table}`)).toEqual([{ state: row.state }]);
+  });
+
+  test('a refusal names the invariant', async () => {
+    await expect(insert(orm, 'durable_job', aJob({ attempt_token: 'token' }))).rejects.toThrow(
+      /durable_job_queued_check/,
+    );
+  });
+
+  test('a unique key is held by one active job at a time', async () => {
+    await orm.em.execute('delete from durable_job');
+    await insert(orm, 'durable_job', aJob({ id: 'first', unique_hash: hash }));
+    const second = aJob({ id: 'second', unique_hash: hash });
+    await expect(insert(orm, 'durable_job', second)).rejects.toThrow(/unique/i);
+
+    await orm.em.execute(`update durable_job set state = 'cancelled', finished_at = 1, unique_hash = null`);
+
+    await expect(insert(orm, 'durable_job', second)).resolves.toBeUndefined();
+  });
+
+  test('a job is identified by scope and id, an attempt by its ordinal as well', async () => {
+    await orm.em.execute('delete from durable_job');
+    await orm.em.execute('delete from durable_job_attempt');
+    await insert(orm, 'durable_job', aJob());
+    await insert(orm, 'durable_job_attempt', anAttempt());
+
+    await insert(orm, 'durable_job', aJob({ scope_hash: hash }));
+    await insert(orm, 'durable_job_attempt', anAttempt({ ordinal: 2 }));
+    await expect(insert(orm, 'durable_job', aJob())).rejects.toThrow(/unique/i);
+    await expect(insert(orm, 'durable_job_attempt', anAttempt())).rejects.toThrow(/unique/i);
+  });
+
+  test('ids that differ in case are different ids', async () => {
+    await orm.em.execute('delete from durable_job');
+
+    await insert(orm, 'durable_job', aJob({ id: 'Order' }));
+    await insert(orm, 'durable_job', aJob({ id: 'order' }));
+
+    expect(await orm.em.execute(`select id from durable_job where id = 'order'`)).toEqual([{ id: 'order' }]);
+  });
+});
+
+function inState(state: (typeof jobStates)[number]): Row {
+  if (state === 'running') return aRunningJob();
+
+  return (finishedStates as readonly string[]).includes(state) ? aFinishedJob({ state }) : aJob({ state });
+}

@@ -1,0 +1,99 @@
+import type { TestOrm } from '../support/orm.ts';
+
+export type Row = Record<string, string | number | null>;
+
+const now = 1_790_000_000_000_000;
+const hash = 'a'.repeat(64);
+const token = '2f1b5e0c-93c5-4a5e-9a43-0a1d2d6f7a11';
+
+export function aJob(row: Row = {}): Row {
+  return {
+    scope_hash: hash,
+    id: 'job-1',
+    scope: 'acme',
+    name: 'invoice.send',
+    version: '1',
+    payload: '{}',
+    queue: 'default',
+    priority: 0,
+    max_attempts: 10,
+    attempt_limit: 10,
+    next_run_at: now,
+    state: 'queued',
+    attempt_count: 0,
+    failure_count: 0,
+    on_interrupt: 'hold',
+    progress: 0,
+    revision: 0,
+    created_at: now,
+    ...row,
+  };
+}
+
+export function aRunningJob(row: Row = {}): Row {
+  return aJob({ state: 'running', attempt_count: 1, attempt_token: token, executor_id: 'executor-1', ...row });
+}
+
+export function aFinishedJob(row: Row = {}): Row {
+  return aJob({ state: 'succeeded', attempt_count: 1, finished_at: now, ...row });
+}
+
+export function anAttempt(row: Row = {}): Row {
+  return {
+    scope_hash: hash,
+    job_id: 'job-1',
+    ordinal: 1,
+    token,
+    executor_id: 'executor-1',
+    state: 'running',
+    progress: 0,
+    started_at: now,
+    ...row,
+  };
+}
+
+export function anExecutor(row: Row = {}): Row {
+  return { id: 'executor-1', name: 'billing', host: 'alpha', state: 'active', started_at: now, ...row };
+}
+
+export function anInboxMessage(row: Row = {}): Row {
+  return {
+    message_id: 'message-1',
+    consumer: 'billing',
+    name: 'order.paid',
+    version: '1',
+    content_hash: hash,
+    state: 'processed',
+    failure_count: 0,
+    received_at: now,
+    ...row,
+  };
+}
+
+export function anOutboxMessage(row: Row = {}): Row {
+  return {
+    id: 'message-1',
+    name: 'payment.booked',
+    version: '1',
+    document: '{}',
+    document_sha256: hash,
+    state: 'pending',
+    lease_epoch: 0,
+    send_count: 0,
+    failure_count: 0,
+    next_send_at: now,
+    created_at: now,
+    ...row,
+  };
+}
+
+export async function insert(orm: TestOrm, table: string, row: Row): Promise<void> {
+  const columns = Object.keys(row);
+
+  await orm.em
+    .fork()
+    .execute(
+      `insert into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`,
+      Object.values(row),
+    );
+}
