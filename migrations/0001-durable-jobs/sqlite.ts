@@ -1,3 +1,5 @@
+import { oneLine } from '../one-line.ts';
+
 // Frozen: what was released is never changed, a later migration changes the tables.
 
 export function createTables(): string[] {
@@ -139,7 +141,7 @@ export function createTables(): string[] {
     )`,
     `create index "durable_outbox_message_unsent" on "durable_outbox_message" (state, next_send_at, created_at, id) where state = 'pending' or state = 'sending'`,
     `create index "durable_outbox_message_finished" on "durable_outbox_message" (state, finished_at) where finished_at is not null`,
-  ];
+  ].map(oneLine);
 }
 
 export function dropTables(): string[] {

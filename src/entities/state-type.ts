@@ -12,7 +12,9 @@ export class StateType extends StringType {
 
     const checks = this.meta.checks.splice(0);
 
-    return [type, ...checks.map(({ name, expression }) => `constraint ${name} check (${expression})`)].join(' ');
+    return [type, ...checks.map(({ name, expression }) => `constraint ${name} check (${expression as string})`)].join(
+      ' ',
+    );
   }
 }
 

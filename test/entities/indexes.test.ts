@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jobEntities } from '../../src/entities/index.ts';
-import { createOrm, dropOrm, forEachDriver, type Driver, type TestOrm } from '../support/orm.ts';
+import { createOrm, drivers, dropOrm, forEachDriver, type Driver, type TestOrm } from '../support/orm.ts';
 import { aRunningJob, insert } from './rows.ts';
 
 /** Every index beside the keys: what it covers, and the statement it is named after. */
@@ -119,28 +119,26 @@ forEachDriver(driver => {
   });
 });
 
-const onPostgresql = process.env.DRIVERS === undefined || process.env.DRIVERS.includes('postgresql');
-
-test.each(onPostgresql ? ['postgresql' as const] : [])(
-  'on %s, writes to a running job touch no index',
-  async driver => {
-    const orm = await createOrm(driver, jobEntities);
+if (drivers.includes('postgresql')) {
+  test('on postgresql writes to a running job touch no index', async () => {
+    const orm = await createOrm('postgresql', jobEntities);
     await insert(orm, 'durable_job', aRunningJob());
 
-    const { hot, all } = await orm.em.transactional(async em => {
+    const counts = await orm.em.transactional(async em => {
       await em.execute(`update durable_job set progress = 10, progress_message = 'ten', revision = revision + 1`);
       await em.execute(
         `update durable_job set cancel_requested_at = 1, cancel_reason = 'late', revision = revision + 1`,
       );
-      const counts = `select n_tup_hot_upd as hot, n_tup_upd as all from pg_stat_xact_user_tables where relname = 'durable_job'`;
 
-      return em.execute(counts, [], 'get') as unknown as { hot: string; all: string };
+      return em.execute(
+        `select n_tup_hot_upd::int as hot, n_tup_upd::int as all from pg_stat_xact_user_tables where relname = 'durable_job'`,
+      );
     });
 
-    expect({ hot, all }).toEqual({ hot: '2', all: '2' });
+    expect(counts).toEqual([{ hot: 2, all: 2 }]);
     await dropOrm(orm);
-  },
-);
+  });
+}
 
 async function definitions(orm: TestOrm, driver: Driver): Promise<{ name: string; sql: string }[]> {
   return orm.em.execute(
