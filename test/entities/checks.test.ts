@@ -7,6 +7,7 @@ import {
   aFinishedJob,
   aJob,
   anAttempt,
+  anEndedAttempt,
   anExecutor,
   anInboxMessage,
   anOutboxMessage,
@@ -17,60 +18,68 @@ import {
 
 const hash = 'b'.repeat(64);
 
-const refused: [title: string, table: string, row: Row][] = [
-  ['a job is in a state of the model', 'durable_job', aJob({ state: 'scheduled' })],
-  ['a queued job has no attempt token', 'durable_job', aJob({ attempt_token: 'token' })],
-  ['a queued job has no cancel mark', 'durable_job', aJob({ cancel_requested_at: 1 })],
-  ['a queued job has starts left', 'durable_job', aJob({ attempt_count: 3, attempt_limit: 3 })],
-  ['a running job has an attempt token', 'durable_job', aRunningJob({ attempt_token: null })],
-  ['a running job has an executor', 'durable_job', aRunningJob({ executor_id: null })],
+const refused: [title: string, check: string, row: Row][] = [
+  ['a job is in a state of the model', 'durable_job_state_check', aJob({ state: 'scheduled' })],
+  ['a queued job has no attempt token', 'durable_job_queued_check', aJob({ attempt_token: 'token' })],
+  ['a queued job has no cancel mark', 'durable_job_queued_check', aJob({ cancel_requested_at: 1 })],
+  ['a queued job has starts left', 'durable_job_queued_check', aJob({ attempt_count: 3, attempt_limit: 3 })],
+  ['a running job has an attempt token', 'durable_job_running_check', aRunningJob({ attempt_token: null })],
+  ['a running job has an executor', 'durable_job_running_check', aRunningJob({ executor_id: null })],
   ...finishedStates.map((state): [string, string, Row] => [
     `a ${state} job has an end`,
-    'durable_job',
+    'durable_job_finished_check',
     aFinishedJob({ state, finished_at: null }),
   ]),
-  ['an awaiting job has no end', 'durable_job', aJob({ state: 'awaiting', finished_at: 1 })],
-  ['a queued job has no end', 'durable_job', aJob({ finished_at: 1 })],
-  ['a running job has no end', 'durable_job', aRunningJob({ finished_at: 1 })],
-  ['a finished job holds no unique key', 'durable_job', aFinishedJob({ unique_hash: hash })],
-  ['a cancelled job has no result', 'durable_job', aFinishedJob({ state: 'cancelled', result_ref: 'invoice/1' })],
-  ['the progress of a job is not below 0', 'durable_job', aRunningJob({ progress: -1 })],
-  ['the progress of a job is not above 100', 'durable_job', aRunningJob({ progress: 101 })],
+  ['an awaiting job has no end', 'durable_job_finished_check', aJob({ state: 'awaiting', finished_at: 1 })],
+  ['a queued job has no end', 'durable_job_finished_check', aJob({ finished_at: 1 })],
+  ['a running job has no end', 'durable_job_finished_check', aRunningJob({ finished_at: 1 })],
+  ['a finished job holds no unique key', 'durable_job_unique_check', aFinishedJob({ unique_hash: hash })],
+  ['a cancelled job has no result', 'durable_job_result_check', aFinishedJob({ state: 'cancelled', result_ref: 'r' })],
+  ['the progress of a job is not below 0', 'durable_job_progress_check', aRunningJob({ progress: -1 })],
+  ['the progress of a job is not above 100', 'durable_job_progress_check', aRunningJob({ progress: 101 })],
 
-  ['an attempt is in a state of the model', 'durable_job_attempt', anAttempt({ state: 'queued' })],
-  ['an attempt that ended has an end', 'durable_job_attempt', anAttempt({ state: 'snoozed' })],
-  ['a running attempt has no end', 'durable_job_attempt', anAttempt({ ended_at: 1 })],
+  ['an attempt is in a state of the model', 'durable_job_attempt_state_check', anEndedAttempt({ state: 'queued' })],
+  ['an attempt that ended has an end', 'durable_job_attempt_ended_check', anEndedAttempt({ ended_at: null })],
+  ['a running attempt has no end', 'durable_job_attempt_ended_check', anAttempt({ ended_at: 1 })],
   [
     'a cancelled attempt has no result',
-    'durable_job_attempt',
-    anAttempt({ state: 'cancelled', ended_at: 1, result_ref: 'invoice/1' }),
+    'durable_job_attempt_result_check',
+    anEndedAttempt({ state: 'cancelled', result_ref: 'r' }),
   ],
-  ['the progress of an attempt is not below 0', 'durable_job_attempt', anAttempt({ progress: -1 })],
-  ['the progress of an attempt is not above 100', 'durable_job_attempt', anAttempt({ progress: 101 })],
+  ['the progress of an attempt is not below 0', 'durable_job_attempt_progress_check', anAttempt({ progress: -1 })],
+  ['the progress of an attempt is not above 100', 'durable_job_attempt_progress_check', anAttempt({ progress: 101 })],
 
-  ['an executor is in a state of the model', 'durable_executor', anExecutor({ state: 'idle' })],
+  ['an executor is in a state of the model', 'durable_executor_state_check', anExecutor({ state: 'idle' })],
 
-  ['an inbox message is in a state of the model', 'durable_inbox_message', anInboxMessage({ state: 'new' })],
+  [
+    'an inbox message is in a state of the model',
+    'durable_inbox_message_state_check',
+    anInboxMessage({ state: 'new' }),
+  ],
   [
     'an inbox message in processing has a token',
-    'durable_inbox_message',
+    'durable_inbox_message_processing_check',
     anInboxMessage({ state: 'processing', lease_until: 1 }),
   ],
   [
     'an inbox message in processing has a lease',
-    'durable_inbox_message',
+    'durable_inbox_message_processing_check',
     anInboxMessage({ state: 'processing', token: 'token' }),
   ],
 
-  ['an outbox message is in a state of the model', 'durable_outbox_message', anOutboxMessage({ state: 'new' })],
+  [
+    'an outbox message is in a state of the model',
+    'durable_outbox_message_state_check',
+    anOutboxMessage({ state: 'new' }),
+  ],
   [
     'an outbox message in sending has a token',
-    'durable_outbox_message',
+    'durable_outbox_message_sending_check',
     anOutboxMessage({ state: 'sending', lease_until: 1 }),
   ],
   [
     'an outbox message in sending has a lease',
-    'durable_outbox_message',
+    'durable_outbox_message_sending_check',
     anOutboxMessage({ state: 'sending', lock_token: 'token' }),
   ],
 ];
@@ -80,7 +89,7 @@ const accepted: [title: string, table: string, row: Row][] = [
   ...attemptStates.map((state): [string, string, Row] => [
     'an attempt',
     'durable_job_attempt',
-    anAttempt({ state, ended_at: state === 'running' ? null : 1 }),
+    state === 'running' ? anAttempt() : anEndedAttempt({ state }),
   ]),
   ...executorStates.map((state): [string, string, Row] => ['an executor', 'durable_executor', anExecutor({ state })]),
   ...inboxStates.map((state): [string, string, Row] => [
@@ -105,8 +114,11 @@ forEachDriver(driver => {
   beforeAll(async () => void (orm = await createOrm(driver, jobEntities)));
   afterAll(() => dropOrm(orm));
 
-  test.each(refused)('%s', async (_, table, row) => {
-    await expect(insert(orm, table, row)).rejects.toThrow(CheckConstraintViolationException);
+  test.each(refused)('%s', async (_, check, row) => {
+    const refusal = insert(orm, check.replace(/_[a-z]+_check$/, ''), row);
+
+    await expect(refusal).rejects.toThrow(CheckConstraintViolationException);
+    await expect(refusal).rejects.toThrow(new RegExp(`\\b${check}\\b`));
   });
 
   test.each(accepted)('%s is accepted (%#)', async (_, table, row) => {
@@ -115,12 +127,6 @@ forEachDriver(driver => {
     await insert(orm, table, row);
 
     expect(await orm.em.execute(`select state from ${table}`)).toEqual([{ state: row.state }]);
-  });
-
-  test('a refusal names the invariant', async () => {
-    await expect(insert(orm, 'durable_job', aJob({ attempt_token: 'token' }))).rejects.toThrow(
-      /durable_job_queued_check/,
-    );
   });
 
   test('a unique key is held by one active job at a time', async () => {

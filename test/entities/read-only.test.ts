@@ -1,8 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { defineEntity, p } from '@mikro-orm/core';
-import { Job, JobExecutor, ReadOnlyEntityError, jobEntities } from '../../src/entities/index.ts';
+import {
+  InboxMessage,
+  Job,
+  JobAttempt,
+  JobExecutor,
+  OutboxMessage,
+  ReadOnlyEntityError,
+  jobEntities,
+} from '../../src/entities/index.ts';
 import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
-import { aJob, anExecutor, insert } from './rows.ts';
+import { aJob, anAttempt, anExecutor, anInboxMessage, anOutboxMessage, insert } from './rows.ts';
 
 class Order {
   id!: string;
@@ -15,16 +23,24 @@ const orderSchema = defineEntity({
   properties: { id: p.string().primary(), note: p.string().nullable() },
 });
 
+type Stateful = new () => { state: string };
+
+const entities: { table: string; entity: Stateful; key: string; row: ReturnType<typeof aJob> }[] = [
+  { table: 'durable_job', entity: Job, key: 'id', row: aJob() },
+  { table: 'durable_job_attempt', entity: JobAttempt, key: 'jobId', row: anAttempt() },
+  { table: 'durable_executor', entity: JobExecutor, key: 'id', row: anExecutor() },
+  { table: 'durable_inbox_message', entity: InboxMessage, key: 'consumer', row: anInboxMessage() },
+  { table: 'durable_outbox_message', entity: OutboxMessage, key: 'id', row: anOutboxMessage() },
+];
+
 forEachDriver(driver => {
   let orm: TestOrm;
   beforeAll(async () => void (orm = await createOrm(driver, [orderSchema, ...jobEntities])));
   beforeEach(async () => {
-    await orm.em.execute('delete from durable_job');
-    await orm.em.execute('delete from durable_executor');
-    await orm.em.execute('delete from order_');
-    await insert(orm, 'durable_job', aJob());
-    await insert(orm, 'durable_executor', anExecutor());
-    await insert(orm, 'order_', { id: 'order-1' });
+    for (const { table, row } of [...entities, { table: 'order_', row: { id: 'order-1' } }]) {
+      await orm.em.execute(`delete from ${table}`);
+      await insert(orm, table, row);
+    }
   });
   afterAll(() => dropOrm(orm));
 
@@ -35,47 +51,54 @@ forEachDriver(driver => {
     expect(found).toMatchObject({ id: 'job-1', scope: 'acme', nextRunAt: 1_790_000_000_000_000, finishedAt: null });
   });
 
-  test('a flush passes over a changed job and writes what else changed', async () => {
-    const em = orm.em.fork();
-    const job = await em.findOneOrFail(Job, { id: 'job-1' });
-    const order = await em.findOneOrFail(Order, 'order-1');
-    job.state = 'cancelled';
-    job.payload = '"forged"';
-    order.note = 'changed';
-
-    await em.flush();
-
-    expect(await stored(orm)).toMatchObject({ state: 'queued', payload: '{}', revision: 0 });
-    expect(await orm.em.execute('select note from order_')).toEqual([{ note: 'changed' }]);
-  });
-
-  test('a flush passes over a new executor', async () => {
-    const em = orm.em.fork();
-    const forged = { id: 'executor-2', name: 'forged', host: 'beta', state: 'active' as const, startedAt: 1 };
-    em.persist(em.create(JobExecutor, { ...forged, leaseUntil: null, metadata: null }));
-
-    await em.flush();
-
-    expect(await orm.em.execute('select id from durable_executor')).toEqual([{ id: 'executor-1' }]);
-  });
-
-  describe.each([
-    ['a loaded job', async (em: TestOrm['em']) => em.remove(await em.findOneOrFail(Job, { id: 'job-1' }))],
-    ['a reference to a job', async (em: TestOrm['em']) => em.remove(em.getReference(Job, ['a'.repeat(64), 'job-1']))],
-  ])('removing %s', (_, remove) => {
-    test('fails the flush, and nothing of it is written', async () => {
+  test.each(entities)(
+    'a flush passes over a changed row of $table and writes what else changed',
+    async ({ table, entity }) => {
       const em = orm.em.fork();
+      const before = await orm.em.execute(`select * from ${table}`);
+      (await em.findOneOrFail(entity, { state: { $ne: '' } })).state = 'cancelled';
       (await em.findOneOrFail(Order, 'order-1')).note = 'changed';
-      await remove(em);
 
-      await expect(em.flush()).rejects.toThrow(ReadOnlyEntityError);
+      await em.flush();
 
-      expect(await stored(orm)).toMatchObject({ state: 'queued' });
-      expect(await orm.em.execute('select note from order_')).toEqual([{ note: null }]);
-    });
+      expect(await orm.em.execute(`select * from ${table}`)).toEqual(before);
+      expect(await notes(orm)).toEqual(['changed']);
+    },
+  );
+
+  test.each(entities)('a flush passes over a new row of $table', async ({ table, entity, key }) => {
+    const em = orm.em.fork();
+    const stored = await em.findOneOrFail(entity, { state: { $ne: '' } });
+    em.persist(Object.assign(new entity(), stored, { [key]: 'forged' }));
+
+    await em.flush();
+
+    expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
+  });
+
+  test.each(entities)('a flush that removes a row of $table fails and writes nothing', async ({ table, entity }) => {
+    const em = orm.em.fork();
+    (await em.findOneOrFail(Order, 'order-1')).note = 'changed';
+    em.remove(await em.findOneOrFail(entity, { state: { $ne: '' } }));
+
+    await expect(em.flush()).rejects.toThrow(ReadOnlyEntityError);
+
+    expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
+    expect(await notes(orm)).toEqual([null]);
+  });
+
+  test('a reference is not removed either', async () => {
+    const em = orm.em.fork();
+    em.remove(em.getReference(Job, ['a'.repeat(64), 'job-1']));
+
+    await expect(em.flush()).rejects.toMatchObject({ code: 'READ_ONLY_ENTITY', entity: 'DurableJob' });
+
+    expect(await orm.em.execute('select id from durable_job')).toEqual([{ id: 'job-1' }]);
   });
 });
 
-async function stored(orm: TestOrm) {
-  return orm.em.fork().execute(`select * from durable_job where id = 'job-1'`, [], 'get');
+async function notes(orm: TestOrm): Promise<unknown[]> {
+  const rows: { note: string | null }[] = await orm.em.fork().execute('select note from order_');
+
+  return rows.map(({ note }) => note);
 }

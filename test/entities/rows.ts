@@ -52,6 +52,10 @@ export function anAttempt(row: Row = {}): Row {
   };
 }
 
+export function anEndedAttempt(row: Row = {}): Row {
+  return anAttempt({ state: 'succeeded', ended_at: now, ...row });
+}
+
 export function anExecutor(row: Row = {}): Row {
   return { id: 'executor-1', name: 'billing', host: 'alpha', state: 'active', started_at: now, ...row };
 }

@@ -3,6 +3,7 @@ import { EntityCaseNamingStrategy, MongoNamingStrategy, UnderscoreNamingStrategy
 import { jobEntities } from '../../src/entities/index.ts';
 import { createOrm, drivers, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
 import { schemaDiff } from './schema-diff.ts';
+import { ShoutingNamingStrategy } from './shouting-naming-strategy.ts';
 
 const tables = {
   durable_job:
@@ -23,21 +24,6 @@ const tables = {
     'failure_count next_send_at send_deadline stop_code receipt correlation_id trace_parent trace_state created_at ' +
     'finished_at',
 };
-
-/** A host's own taste in everything that a strategy can name. */
-class ShoutingNamingStrategy extends UnderscoreNamingStrategy {
-  override classToTableName(entityName: string): string {
-    return `T_${entityName}`;
-  }
-
-  override propertyToColumnName(propertyName: string): string {
-    return `C_${propertyName.toUpperCase()}`;
-  }
-
-  override indexName(tableName: string, columns: string[], type: 'primary' | 'foreign' | 'unique'): string {
-    return `N_${tableName}_${columns.join('_')}_${type}`.toUpperCase();
-  }
-}
 
 const strategies = [
   UnderscoreNamingStrategy,

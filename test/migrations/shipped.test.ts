@@ -3,6 +3,7 @@ import { EntityCaseNamingStrategy, MongoNamingStrategy } from '@mikro-orm/core';
 import * as shipped from '../../migrations/index.ts';
 import { jobEntities } from '../../src/entities/index.ts';
 import { needsMigration, schemaDiff } from '../entities/schema-diff.ts';
+import { ShoutingNamingStrategy } from '../entities/shouting-naming-strategy.ts';
 import {
   createOrm,
   drivers,
@@ -42,6 +43,7 @@ forEachDriver(driver => {
   test.each([
     { name: 'EntityCaseNamingStrategy', namingStrategy: EntityCaseNamingStrategy },
     { name: 'MongoNamingStrategy', namingStrategy: MongoNamingStrategy },
+    { name: 'a strategy that names everything', namingStrategy: ShoutingNamingStrategy },
   ])('nor with $name', async ({ namingStrategy }) => {
     orm = await hostWithList(driver, { namingStrategy });
 
