@@ -1,0 +1,58 @@
+import { IsolationLevel, RequestContext, type EntityManager } from '@mikro-orm/core';
+import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import type { JobStore } from '../core/store.ts';
+import { refuseAmbientTransaction } from './ambient-transaction.ts';
+import type { OwnSession } from './own-session.ts';
+import type { SqlDialect } from './sql/dialect.ts';
+import { checkSchema } from './sql/shared/check-schema.ts';
+
+/** What an executor's handlers run in: forks and transactions of the host's ORM. */
+export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements ExecutorEnvironment<Em> {
+  readonly #em: Em;
+  readonly #session: OwnSession;
+  readonly #dialect: SqlDialect;
+  readonly #storeIn: (em: EntityManager) => JobStore;
+
+  constructor(em: Em, session: OwnSession, dialect: SqlDialect, storeIn: (em: EntityManager) => JobStore) {
+    this.#em = em;
+    this.#session = session;
+    this.#dialect = dialect;
+    this.#storeIn = storeIn;
+  }
+
+  async check(): Promise<{ readonly connections: number | null }> {
+    refuseAmbientTransaction(this.#em, 'executor.start()', 'Start it after the transaction.');
+    for (const statement of checkSchema(this.#session.tables)) {
+      await this.#session.read(statement);
+    }
+
+    return {
+      connections: this.#dialect.hasIsolationLevels ? (this.#em.config.get('pool')?.max ?? defaultPoolSize) : null,
+    };
+  }
+
+  run<T>(work: (em: Em) => Promise<T>): Promise<T> {
+    return RequestContext.create(this.#em, () => work(RequestContext.getEntityManager(this.#em.name) as Em));
+  }
+
+  transactional<T>(
+    em: Em,
+    work: (em: Em) => Promise<T>,
+    settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+  ): Promise<T> {
+    refuseAmbientTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
+    const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
+
+    return em.transactional(async transaction => {
+      const result = await work(transaction as Em);
+      // What work left unflushed belongs before the settlement: an error of it must not find the attempt ended.
+      await transaction.flush();
+      await settle(this.#storeIn(transaction), result);
+
+      return result;
+    }, options);
+  }
+}
+
+/** What both majors' pools hold when the host doesn't say. */
+const defaultPoolSize = 10;

@@ -1,0 +1,211 @@
+import { InsertRefusedError, JobIdentityConflictError } from '../core/errors.ts';
+import type { JobKey } from '../core/job-key.ts';
+import { differencesBetween, type RequestFields } from '../core/same-request.ts';
+import type { StageResult } from '../core/snapshot.ts';
+import type { Submission } from '../core/submission.ts';
+import type { Micros } from '../core/time.ts';
+import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
+import type { Run } from './session.ts';
+import type { JobKeyRow, SqlDialect } from './sql/dialect.ts';
+import { deleteJobs } from './sql/shared/delete-jobs.ts';
+import { readByIdentity, readByUniqueHash } from './sql/shared/read-jobs.ts';
+import type { Tables } from './tables.ts';
+
+/** A holder may end and free its unique key between our insert and our look; then the insert is tried again, so often. */
+const maxRounds = 3;
+/** How many jobs, and how many characters of payload, one statement carries. */
+const maxRows = 1000;
+const maxCharacters = 16_000_000;
+
+interface Item {
+  readonly submission: Submission;
+  readonly row: NewJobRow;
+  result: StageResult | null;
+}
+
+/**
+ * Inserts submissions, or gets what holds their identities and unique keys. Answers by position. On a conflict it takes back
+ * what it inserted and throws, so that nothing of the batch is left even where the caller goes on with its transaction.
+ */
+export async function insertOrGet(
+  to: { readonly dialect: SqlDialect; readonly tables: Tables; readonly run: Run },
+  submissions: readonly Submission[],
+  createdAt: () => Micros,
+): Promise<StageResult[]> {
+  const items = foldEqual(submissions, createdAt);
+
+  try {
+    for (const chunk of chunksOf([...items.values()])) {
+      await storeChunk(to, chunk);
+    }
+  } catch (error) {
+    await takeBack(to, [...items.values()]);
+    throw error;
+  }
+
+  return resultsByPosition(submissions, items);
+}
+
+type Target = Parameters<typeof insertOrGet>[0];
+
+/** One item for each identity. @throws JobIdentityConflictError where the batch itself has two requests under one */
+function foldEqual(submissions: readonly Submission[], createdAt: () => Micros): Map<string, Item> {
+  const items = new Map<string, Item>();
+
+  for (const submission of submissions) {
+    const first = items.get(keyOf(submission));
+    if (first === undefined) {
+      items.set(keyOf(submission), { submission, row: newJobRow(submission, createdAt()), result: null });
+    } else {
+      checkSameRequest(first.submission, submission);
+    }
+  }
+
+  return items;
+}
+
+async function storeChunk(to: Target, chunk: readonly Item[]): Promise<void> {
+  for (let round = 1; ; round++) {
+    await insert(to, chunk.filter(isPending));
+    await getByIdentity(to, chunk.filter(isPending));
+    await getByUniqueKey(to, chunk.filter(isPending));
+
+    const refused = chunk.find(isPending);
+    if (refused === undefined) {
+      return;
+    }
+    if (round === maxRounds) {
+      throw new InsertRefusedError({ scope: refused.submission.scope, id: refused.submission.id });
+    }
+  }
+}
+
+async function insert({ dialect, run, tables }: Target, items: readonly Item[]): Promise<void> {
+  const inserted = await dialect.insertJobs(
+    run,
+    tables,
+    items.map(item => item.row),
+  );
+  const keys = new Set(inserted.map(rowKey));
+
+  for (const item of items.filter(({ row }) => keys.has(rowKey(row)))) {
+    item.result = { job: snapshotOfNew(item.row), created: true, matched: 'none' };
+  }
+}
+
+async function getByIdentity({ run, tables }: Target, items: readonly Item[]): Promise<void> {
+  if (items.length === 0) {
+    return;
+  }
+
+  const stored = (await run(
+    readByIdentity(
+      tables,
+      items.map(({ row }) => [row.scope_hash, row.id]),
+    ),
+  )) as JobKeyRow[];
+  const holders = new Map(stored.map(row => [rowKey(row), row]));
+
+  for (const item of items) {
+    const holder = holders.get(rowKey(item.row));
+    if (holder !== undefined) {
+      const job = toSnapshot(holder);
+      checkSameRequest({ ...job, payload: holder.payload as string }, item.submission);
+      item.result = { job, created: false, matched: 'identity' };
+    }
+  }
+}
+
+async function getByUniqueKey({ run, tables }: Target, items: readonly Item[]): Promise<void> {
+  const hashes = items.map(({ row }) => row.unique_hash).filter(hash => hash !== null);
+  if (hashes.length === 0) {
+    return;
+  }
+
+  const holders = new Map((await run(readByUniqueHash(tables, hashes))).map(row => [row.unique_hash, row]));
+
+  for (const item of items) {
+    const holder = holders.get(item.row.unique_hash);
+    if (holder !== undefined) {
+      item.result = { job: toSnapshot(holder), created: false, matched: 'uniqueKey' };
+    }
+  }
+}
+
+async function takeBack({ run, tables }: Target, items: readonly Item[]): Promise<void> {
+  const created = items.filter(({ result }) => result?.created === true);
+
+  try {
+    for (const chunk of chunksOf(created)) {
+      await run(
+        deleteJobs(
+          tables,
+          chunk.map(({ row }) => [row.scope_hash, row.id]),
+        ),
+      );
+    }
+  } catch {
+    // The database gave the whole transaction up, and what was inserted with it: the first error says why.
+  }
+}
+
+function resultsByPosition(submissions: readonly Submission[], items: ReadonlyMap<string, Item>): StageResult[] {
+  const answered = new Set<Item>();
+
+  return submissions.map(submission => {
+    const item = items.get(keyOf(submission))!;
+    const result = answered.has(item) && item.result!.created ? foldedResult(item.result!) : item.result!;
+    answered.add(item);
+
+    return Object.freeze(result);
+  });
+}
+
+/** For the second of two equal items the first one is what was there. */
+function foldedResult({ job }: StageResult): StageResult {
+  return { job, created: false, matched: 'identity' };
+}
+
+function checkSameRequest(stored: RequestFields & JobKey, submitted: Submission): void {
+  const differences = differencesBetween(stored, submitted);
+  if (differences.length > 0) {
+    throw new JobIdentityConflictError({ scope: submitted.scope, id: submitted.id }, differences);
+  }
+}
+
+/**
+ * As many items as one statement should carry, each unique key once: of two items with one key the first is stored, whatever the
+ * order in which the statement inserts.
+ */
+function* chunksOf(items: readonly Item[]): Generator<Item[]> {
+  let chunk: Item[] = [];
+  let characters = 0;
+  let hashes = new Set<string | null>();
+
+  for (const item of items) {
+    const { payload, unique_hash: hash } = item.row;
+    const isFull = chunk.length === maxRows || characters + payload.length > maxCharacters;
+
+    if (chunk.length > 0 && (isFull || (hash !== null && hashes.has(hash)))) {
+      yield chunk;
+      chunk = [];
+      characters = 0;
+      hashes = new Set();
+    }
+    chunk.push(item);
+    characters += payload.length;
+    hashes.add(hash);
+  }
+
+  if (chunk.length > 0) {
+    yield chunk;
+  }
+}
+
+function isPending(item: Item): boolean {
+  return item.result === null;
+}
+
+function keyOf({ scope, id }: JobKey): string {
+  return `${scope.length}:${scope}${id}`;
+}

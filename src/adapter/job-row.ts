@@ -1,0 +1,199 @@
+import type { Attempt, AttemptRef, RunningAttempt } from '../core/attempt.ts';
+import type { FailureReason } from '../core/failure-reason.ts';
+import type { JobKey } from '../core/job-key.ts';
+import type { ResolvedRetryPolicy } from '../core/retry-policy.ts';
+import { scopeHash, uniqueHash } from '../core/scope.ts';
+import type { AttemptSnapshot, JobSnapshot } from '../core/snapshot.ts';
+import type { AttemptState, JobState } from '../core/states.ts';
+import type { OnInterrupt, Submission } from '../core/submission.ts';
+import { dateOf, microsOf, microsOfMs, type Micros } from '../core/time.ts';
+import type { Row } from './session.ts';
+import { Raw } from './sql/statement.ts';
+
+/** The columns of a job as it is inserted; what isn't named is null. */
+export interface NewJobRow {
+  readonly scope_hash: string;
+  readonly id: string;
+  readonly scope: string;
+  readonly name: string;
+  readonly version: string;
+  readonly payload: string;
+  readonly queue: string;
+  readonly priority: number;
+  readonly max_attempts: number;
+  readonly initial_not_before: Micros | null;
+  readonly next_run_at: Micros;
+  readonly on_interrupt: OnInterrupt;
+  readonly timeout_ms: number | null;
+  readonly retry_policy: string | null;
+  readonly retry_until: Micros | null;
+  readonly unique_key: string | null;
+  readonly unique_hash: string | null;
+  readonly metadata: string | null;
+  readonly created_at: Micros;
+}
+
+export function newJobRow(submission: Submission, createdAt: Micros): NewJobRow {
+  const notBefore = submission.notBefore === null ? null : microsOf(submission.notBefore);
+  const firstDue = notBefore ?? createdAt;
+
+  return {
+    scope_hash: scopeHash(submission.scope),
+    id: submission.id,
+    scope: submission.scope,
+    name: submission.name,
+    version: submission.version,
+    payload: submission.payload,
+    queue: submission.queue,
+    priority: submission.priority,
+    max_attempts: submission.maxAttempts,
+    initial_not_before: notBefore,
+    next_run_at: firstDue,
+    on_interrupt: submission.onInterrupt,
+    timeout_ms: submission.timeoutMs,
+    retry_policy: submission.retryPolicy === null ? null : JSON.stringify(submission.retryPolicy),
+    retry_until:
+      submission.lifetimeMs === null ? null : Math.max(firstDue, createdAt) + microsOfMs(submission.lifetimeMs),
+    unique_key: submission.uniqueKey,
+    unique_hash: submission.uniqueKey === null ? null : uniqueHash(submission.scope, submission.uniqueKey),
+    metadata: submission.metadata === null ? null : JSON.stringify(submission.metadata),
+    created_at: createdAt,
+  };
+}
+
+/** What the database now holds for a row that it has just inserted, without reading it back. */
+export function snapshotOfNew(row: NewJobRow): JobSnapshot {
+  return toSnapshot({
+    ...row,
+    state: 'queued',
+    attempt_limit: row.max_attempts,
+    attempt_count: 0,
+    failure_count: 0,
+    progress: 0,
+    revision: 1,
+  });
+}
+
+/** What a snapshot reads; never the payload. */
+export const snapshotColumns = new Raw(
+  `scope, id, name, version, queue, priority, state, attempt_count, failure_count, max_attempts, attempt_limit, on_interrupt,
+   progress, progress_message, result_ref, failure_reason, last_error, cancel_requested_at, cancel_reason, unique_key, metadata,
+   initial_not_before, next_run_at, created_at, finished_at, revision`,
+);
+
+export function toSnapshot(row: Row): JobSnapshot {
+  return Object.freeze({
+    scope: row.scope as string,
+    id: row.id as string,
+    name: row.name as string,
+    version: row.version as string,
+    queue: row.queue as string,
+    priority: Number(row.priority),
+    state: row.state as JobState,
+    attemptCount: Number(row.attempt_count),
+    failureCount: Number(row.failure_count),
+    maxAttempts: Number(row.max_attempts),
+    attemptLimit: Number(row.attempt_limit),
+    onInterrupt: row.on_interrupt as OnInterrupt,
+    progress: Number(row.progress),
+    progressMessage: textOrNull(row.progress_message),
+    resultRef: textOrNull(row.result_ref),
+    failureReason: textOrNull(row.failure_reason) as FailureReason | null,
+    lastError: textOrNull(row.last_error),
+    cancelRequestedAt: dateOrNull(row.cancel_requested_at),
+    cancelReason: textOrNull(row.cancel_reason),
+    uniqueKey: textOrNull(row.unique_key),
+    metadata: toMetadata(row.metadata),
+    notBefore: dateOrNull(row.initial_not_before),
+    nextRunAt: dateOf(Number(row.next_run_at)),
+    createdAt: dateOf(Number(row.created_at)),
+    finishedAt: dateOrNull(row.finished_at),
+    revision: Number(row.revision),
+  });
+}
+
+/** What a start answers; the same list on every dialect. */
+export const attemptColumns = new Raw(
+  `scope_hash, scope, id, attempt_count, attempt_token, name, version, queue, priority, coalesce(payload_override, payload) as payload,
+   max_attempts, attempt_limit, failure_count, on_interrupt, timeout_ms, retry_policy, retry_until, next_run_at, metadata, created_at`,
+);
+
+export function toAttempt(row: Row, startedAt: Micros): Attempt {
+  return Object.freeze({
+    scope: row.scope as string,
+    id: row.id as string,
+    attempt: Number(row.attempt_count),
+    token: row.attempt_token as string,
+    name: row.name as string,
+    version: row.version as string,
+    queue: row.queue as string,
+    priority: Number(row.priority),
+    payload: row.payload as string,
+    maxAttempts: Number(row.max_attempts),
+    attemptLimit: Number(row.attempt_limit),
+    failureCount: Number(row.failure_count),
+    onInterrupt: row.on_interrupt as OnInterrupt,
+    timeoutMs: numberOrNull(row.timeout_ms),
+    retryPolicy:
+      row.retry_policy === null ? null : (JSON.parse(row.retry_policy as string) as ResolvedRetryPolicy | false),
+    retryUntil: numberOrNull(row.retry_until),
+    scheduledFor: Number(row.next_run_at),
+    metadata: toMetadata(row.metadata),
+    startedAt,
+  });
+}
+
+export function toRunningAttempt(row: Row): RunningAttempt {
+  return {
+    scope: row.scope as string,
+    id: row.id as string,
+    attempt: Number(row.attempt_count),
+    token: row.attempt_token as string,
+    executorId: row.executor_id as string,
+    onInterrupt: row.on_interrupt as OnInterrupt,
+  };
+}
+
+export function toAttemptSnapshot(key: JobKey, row: Row): AttemptSnapshot {
+  return Object.freeze({
+    scope: key.scope,
+    id: key.id,
+    attempt: Number(row.ordinal),
+    state: row.state as AttemptState,
+    executorId: row.executor_id as string,
+    progress: Number(row.progress),
+    progressMessage: textOrNull(row.progress_message),
+    failureReason: textOrNull(row.failure_reason) as FailureReason | null,
+    error: textOrNull(row.error),
+    resultRef: textOrNull(row.result_ref),
+    startedAt: dateOf(Number(row.started_at)),
+    endedAt: dateOrNull(row.ended_at),
+  });
+}
+
+/** An attempt as the statements address it. */
+export function attemptKey({ scope, id, attempt, token }: AttemptRef) {
+  return { scope_hash: scopeHash(scope), id, ordinal: attempt, token };
+}
+
+/** One key for a row of either table, to match answers with what was asked. */
+export function rowKey({ scope_hash, id }: { readonly scope_hash: string; readonly id: string }): string {
+  return `${scope_hash}/${id}`;
+}
+
+function toMetadata(value: unknown): Readonly<Record<string, string>> {
+  return Object.freeze(typeof value === 'string' ? (JSON.parse(value) as Record<string, string>) : {});
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+function dateOrNull(value: unknown): Date | null {
+  const micros = numberOrNull(value);
+  return micros === null ? null : dateOf(micros);
+}

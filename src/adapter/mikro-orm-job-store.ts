@@ -1,0 +1,293 @@
+import { v4 as uuidV4 } from 'uuid';
+import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/attempt.ts';
+import { type CreationClock, type Clock } from '../core/clock.ts';
+import type { JobKey } from '../core/job-key.ts';
+import type { JobQueries } from '../core/queries.ts';
+import { scopeHash } from '../core/scope.ts';
+import type { AttemptSnapshot, JobSnapshot, StageResult } from '../core/snapshot.ts';
+import { isFinished, type JobState } from '../core/states.ts';
+import type {
+  AttemptStatus,
+  CancelAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  ExecutorRegistration,
+  JobStore,
+  ProgressAnswer,
+  ProgressReport,
+  RecoverAnswer,
+  Recovery,
+  ReleaseAnswer,
+  RetryAnswer,
+  RunningFilter,
+  RunNowAnswer,
+  SettleAnswer,
+  StoreHint,
+} from '../core/store.ts';
+import type { Submission } from '../core/submission.ts';
+import type { Micros } from '../core/time.ts';
+import { fatesByToken, stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
+import type { HintChannel } from './hint-channel.ts';
+import { insertOrGet } from './insert-or-get.ts';
+import { attemptKey, rowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
+import type { Row, Session } from './session.ts';
+import type { EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
+import { attemptFates } from './sql/shared/attempt-fates.ts';
+import { cancelJob } from './sql/shared/cancel-job.ts';
+import { insertExecutor, stopExecutor } from './sql/shared/executors.ts';
+import { look } from './sql/shared/look.ts';
+import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
+import { retryJob } from './sql/shared/retry-job.ts';
+import { runJobNow } from './sql/shared/run-job-now.ts';
+import { runningJobs } from './sql/shared/running-jobs.ts';
+
+/** What a store is made of; the same for one on its own connections and one inside a transaction. */
+export interface StoreParts {
+  readonly session: Session;
+  readonly dialect: SqlDialect;
+  readonly clock: Clock;
+  readonly creationClock: CreationClock;
+  readonly hints: HintChannel;
+}
+
+/** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
+export class MikroOrmJobStore implements JobStore, JobQueries {
+  readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: false } as const);
+  readonly #session: Session;
+  readonly #dialect: SqlDialect;
+  readonly #clock: Clock;
+  readonly #creationClock: CreationClock;
+  readonly #hints: HintChannel;
+
+  constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
+    this.#session = session;
+    this.#dialect = dialect;
+    this.#clock = clock;
+    this.#creationClock = creationClock;
+    this.#hints = hints;
+  }
+
+  async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
+    const store = (run: Session['write']) => {
+      const to = { dialect: this.#dialect, tables: this.#session.tables, run };
+      return insertOrGet(to, submissions, () => this.#creationClock.next());
+    };
+    // One item is one statement, atomic by itself; several are all or nothing.
+    const results = await (submissions.length === 1 ? store(this.#session.write) : this.#session.atomically(store));
+
+    this.#wake(results.some(({ created }) => created));
+    return results;
+  }
+
+  async register(executor: ExecutorRegistration): Promise<void> {
+    await this.#session.write(insertExecutor(this.#session.tables, executor, this.#clock.now()));
+  }
+
+  async retire(executorId: string): Promise<void> {
+    await this.#session.write(stopExecutor(this.#session.tables, executorId));
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    const now = this.#clock.now();
+    const lanes = (await this.#session.read(look(this.#session.tables, request))).map(toLane);
+    const due = lanes.filter(lane => lane.firstDueAt <= now);
+
+    const attempts = due.length === 0 || request.limit < 1 ? [] : await this.#claimLanes(request, due, now);
+
+    // A lane that gave something may have more, or something later, that the look didn't see: ask again at once.
+    const isWorthAsking = attempts.length > 0 || (request.limit < 1 && due.length > 0);
+    return { attempts, nextDueAt: isWorthAsking ? now : earliest(lanes.filter(lane => lane.firstDueAt > now)) };
+  }
+
+  async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
+    const now = this.#clock.now();
+    const row = await this.#dialect.startJob(this.#session, { ...hashed(key), executorId, token: uuidV4(), now });
+
+    return row === undefined ? null : toAttempt(row, now);
+  }
+
+  async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
+    if (reports.length === 0) {
+      return [];
+    }
+
+    const written = new Set((await this.#dialect.progress(this.#session, reports)).map(rowKey));
+    const statuses = await this.status(reports.filter(report => !written.has(keyOf(report))));
+
+    return reports.map(report =>
+      written.has(keyOf(report)) ? { status: 'active', written: true } : { status: statuses.shift()!, written: false },
+    );
+  }
+
+  async status(attempts: readonly AttemptRef[]): Promise<AttemptStatus[]> {
+    const fateOf = await this.#fatesOf(attempts);
+    return attempts.map(attempt => statusOf(fateOf(attempt)));
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]> {
+    if (settlements.length === 0) {
+      return [];
+    }
+
+    const settled = await this.#dialect.settle(this.#session, settlements, this.#clock.now());
+    const stateOf = new Map(settled.map(row => [rowKey(row), row.state as JobState]));
+    const fateOf = await this.#fatesOf(settlements.filter(settlement => !stateOf.has(keyOf(settlement))));
+
+    this.#wake(settled.some(({ state }) => state === 'queued'));
+    return settlements.map(settlement => {
+      const state = stateOf.get(keyOf(settlement)) ?? stateSettledBefore(settlement, fateOf(settlement));
+      return state === null ? { answer: whyNotEnded(fateOf(settlement)) } : { answer: 'settled', state };
+    });
+  }
+
+  async release(attempts: readonly AttemptRef[]): Promise<ReleaseAnswer[]> {
+    if (attempts.length === 0) {
+      return [];
+    }
+
+    const ended = await this.#dialect.release(this.#session, attempts, this.#clock.now());
+    const answers = await this.#answersFor(attempts, ended);
+    return answers.map(answer => (answer === 'queued' ? 'released' : (answer as ReleaseAnswer)));
+  }
+
+  async recover(attempts: readonly AttemptRef[], how: Recovery): Promise<RecoverAnswer[]> {
+    if (attempts.length === 0) {
+      return [];
+    }
+
+    const ended = await this.#dialect.recover(this.#session, attempts, how, this.#clock.now());
+    return (await this.#answersFor(attempts, ended)) as RecoverAnswer[];
+  }
+
+  async running(filter: RunningFilter): Promise<RunningAttempt[]> {
+    return (await this.#session.read(runningJobs(this.#session.tables, filter))).map(toRunningAttempt);
+  }
+
+  async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
+    const { scopeHash: hash, id } = hashed(key);
+    const [row] = await this.#session.write(
+      cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now()),
+    );
+
+    if (row === undefined) {
+      return (await this.get(key)) === null ? 'not_found' : 'finished';
+    }
+    if (row.state === 'cancelled') {
+      return 'cancelled';
+    }
+
+    this.#hints.send({ kind: 'cancel', key });
+    return 'requested';
+  }
+
+  async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
+    const { scopeHash: hash, id } = hashed(key);
+    const [row] = await this.#session.write(retryJob(this.#session.tables, hash, id, at ?? this.#clock.now()));
+
+    this.#wake(row !== undefined);
+    return row === undefined ? whyNotRetried(await this.get(key)) : 'queued';
+  }
+
+  async runNow(key: JobKey): Promise<RunNowAnswer> {
+    const { scopeHash: hash, id } = hashed(key);
+    const [row] = await this.#session.write(runJobNow(this.#session.tables, hash, id, this.#clock.now()));
+
+    this.#wake(row !== undefined);
+    return row === undefined ? ((await this.get(key)) === null ? 'not_found' : 'not_queued') : 'due';
+  }
+
+  async get(key: JobKey): Promise<JobSnapshot | null> {
+    const { scopeHash: hash, id } = hashed(key);
+    const [row] = await this.#session.read(readJob(this.#session.tables, hash, id));
+
+    return row === undefined ? null : toSnapshot(row);
+  }
+
+  async attempts(key: JobKey): Promise<AttemptSnapshot[]> {
+    const { scopeHash: hash, id } = hashed(key);
+    return (await this.#session.read(readAttempts(this.#session.tables, hash, id))).map(row =>
+      toAttemptSnapshot(key, row),
+    );
+  }
+
+  subscribe(listener: (hint: StoreHint) => void): () => void {
+    return this.#hints.subscribe(listener);
+  }
+
+  async #claimLanes({ executorId, limit }: ClaimRequest, lanes: readonly SeenLane[], now: Micros): Promise<Attempt[]> {
+    const tokens = Array.from({ length: limit }, () => uuidV4());
+    const rows = await this.#dialect.claimJobs(this.#session, { lanes: lanes.map(bareLane), executorId, tokens, now });
+
+    return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
+  }
+
+  async #answersFor(attempts: readonly AttemptRef[], ended: ReadonlyArray<EndedRow>): Promise<string[]> {
+    const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
+    const fateOf = await this.#fatesOf(attempts.filter(attempt => !stateOf.has(keyOf(attempt))));
+
+    this.#wake(ended.some(({ state }) => state === 'queued'));
+    return attempts.map(attempt => stateOf.get(keyOf(attempt)) ?? whyNotEnded(fateOf(attempt)));
+  }
+
+  async #fatesOf(attempts: readonly AttemptRef[]) {
+    return fatesByToken(
+      attempts.length === 0 ? [] : await this.#session.read(attemptFates(this.#session.tables, attempts)),
+    );
+  }
+
+  #wake(isNeeded: boolean): void {
+    if (isNeeded) {
+      this.#hints.send({ kind: 'due' });
+    }
+  }
+}
+
+interface SeenLane extends Lane {
+  readonly firstDueAt: Micros;
+}
+
+function toLane(row: Row): SeenLane {
+  return {
+    queue: row.queue as string,
+    name: row.name as string,
+    version: row.version as string,
+    priority: Number(row.priority),
+    firstDueAt: Number(row.first_due_at),
+  };
+}
+
+function bareLane({ queue, name, version, priority }: SeenLane): Lane {
+  return { queue, name, version, priority };
+}
+
+function earliest(lanes: readonly SeenLane[]): Micros | null {
+  return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
+}
+
+/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
+function byClaimOrder(a: Row, b: Row): number {
+  return (
+    Number(b.priority) - Number(a.priority) ||
+    Number(a.next_run_at) - Number(b.next_run_at) ||
+    Number(a.created_at) - Number(b.created_at)
+  );
+}
+
+function whyNotRetried(job: JobSnapshot | null): RetryAnswer {
+  if (job === null) {
+    return 'not_found';
+  }
+  if (job.state === 'succeeded') {
+    return 'succeeded';
+  }
+
+  return isFinished(job.state) ? 'no_starts_left' : 'not_finished';
+}
+
+function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
+  return { scopeHash: scopeHash(scope), id };
+}
+
+function keyOf(attempt: AttemptRef): string {
+  return rowKey(attemptKey(attempt));
+}

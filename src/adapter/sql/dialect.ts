@@ -1,0 +1,79 @@
+import type { AttemptRef, Progress, Settlement } from '../../core/attempt.ts';
+import type { FailureReason } from '../../core/failure-reason.ts';
+import type { ClaimRequest, Recovery } from '../../core/store.ts';
+import type { Micros } from '../../core/time.ts';
+import type { NewJobRow } from '../job-row.ts';
+import type { Row, Run, Session } from '../session.ts';
+import type { Tables } from '../tables.ts';
+
+/** A database's own way to make the moves that differ between databases. Rows come back raw, in no promised order. */
+export interface SqlDialect {
+  /** Whether a transaction can be given an isolation level. */
+  readonly hasIsolationLevels: boolean;
+  /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */
+  needsTransaction(run: Run): Promise<boolean>;
+  /** What surrounds the statements of one of the library's own transactions. */
+  transaction<T>(run: Run, work: (run: Run) => Promise<T>): Promise<T>;
+
+  /** Inserts what is not there, by identity and by unique key; answers the keys of what it inserted. */
+  insertJobs(run: Run, tables: Tables, rows: readonly NewJobRow[]): Promise<JobKeyRow[]>;
+  /** Starts what is due in the given lanes. */
+  claimJobs(session: Session, claim: Claim): Promise<Row[]>;
+  startJob(session: Session, start: Start): Promise<Row | undefined>;
+  /** Answers the keys of what was written. */
+  progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<JobKeyRow[]>;
+  settle(session: Session, settlements: readonly Settlement[], now: Micros): Promise<EndedRow[]>;
+  release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
+  recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
+}
+
+export interface JobKeyRow extends Row {
+  readonly scope_hash: string;
+  readonly id: string;
+}
+
+/** A lane: the jobs of one queue, definition and priority. Within it, what is due first comes first. */
+export interface Lane {
+  readonly queue: string;
+  readonly name: string;
+  readonly version: string;
+  readonly priority: number;
+}
+
+export interface Claim {
+  readonly lanes: readonly Lane[];
+  readonly executorId: string;
+  /** One for each job that may be claimed. */
+  readonly tokens: readonly string[];
+  readonly now: Micros;
+}
+
+export interface Start {
+  readonly scopeHash: string;
+  readonly id: string;
+  readonly executorId: string;
+  readonly token: string;
+  readonly now: Micros;
+}
+
+/** A job whose attempt was ended, and the state that it has now. */
+export interface EndedRow extends JobKeyRow {
+  readonly state: string;
+}
+
+export type LookRequest = Pick<ClaimRequest, 'definitions' | 'queues'>;
+
+/** A settlement as the statements take it: flat, with null for what its outcome doesn't have. */
+export interface SettlementRow {
+  readonly scope_hash: string;
+  readonly id: string;
+  readonly ordinal: number;
+  readonly token: string;
+  readonly outcome: Settlement['outcome'];
+  readonly new_progress: number | null;
+  readonly new_message: string | null;
+  readonly new_result_ref: string | null;
+  readonly new_reason: FailureReason | null;
+  readonly new_error: string | null;
+  readonly new_next_run_at: Micros | null;
+}

@@ -1,0 +1,42 @@
+import { attemptKey } from '../../job-row.ts';
+import type { EndedRow, JobKeyRow, SqlDialect } from '../dialect.ts';
+import { progressReportRow } from '../progress-report-row.ts';
+import { settlementRow } from '../settlement-row.ts';
+import { sql } from '../statement.ts';
+import { claimJobs } from './claim-jobs.ts';
+import { insertJobs } from './insert-jobs.ts';
+import { recoverAttempts } from './recover-attempts.ts';
+import { releaseAttempts } from './release-attempts.ts';
+import { reportProgress } from './report-progress.ts';
+import { settleAttempts } from './settle-attempts.ts';
+import { startJob } from './start-job.ts';
+
+/** PostgreSQL: every move is one statement, so it is atomic without a transaction around it. */
+export const postgresqlDialect: SqlDialect = {
+  hasIsolationLevels: true,
+
+  // A host may have made another level its default; there a lone update would fail where it should wait and look again.
+  needsTransaction: async run => {
+    const [row] = await run(sql`select current_setting('transaction_isolation') as level`);
+    return row?.level !== 'read committed';
+  },
+
+  transaction: (run, work) => work(run),
+
+  insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
+  claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),
+  startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],
+
+  progress: async ({ write, tables }, reports) => {
+    return (await write(reportProgress(tables, reports.map(progressReportRow)))) as JobKeyRow[];
+  },
+  settle: async ({ write, tables }, settlements, now) => {
+    return (await write(settleAttempts(tables, settlements.map(settlementRow), now))) as EndedRow[];
+  },
+  release: async ({ write, tables }, attempts, now) => {
+    return (await write(releaseAttempts(tables, attempts.map(attemptKey), now))) as EndedRow[];
+  },
+  recover: async ({ write, tables }, attempts, how, now) => {
+    return (await write(recoverAttempts(tables, attempts.map(attemptKey), how, now))) as EndedRow[];
+  },
+};

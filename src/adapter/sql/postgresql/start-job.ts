@@ -1,0 +1,23 @@
+import { attemptColumns } from '../../job-row.ts';
+import type { Tables } from '../../tables.ts';
+import type { Start } from '../dialect.ts';
+import { sql, type Statement } from '../statement.ts';
+
+/** Starts one job by its key: state, due time and budget are judged by the update itself, so of many starters one wins. */
+export function startJob(t: Tables, { scopeHash, id, executorId, token, now }: Start): Statement {
+  return sql`
+    with started as (
+      update ${t.job} j
+      set state = 'running', attempt_token = ${token}, executor_id = ${executorId}, attempt_count = j.attempt_count + 1,
+          progress = 0, progress_message = null, revision = j.revision + 1
+      where j.scope_hash = ${scopeHash} and j.id = ${id} and j.state = 'queued' and j.cancel_requested_at is null
+        and j.next_run_at <= ${now} and j.attempt_count < j.attempt_limit
+      returning j.*
+    ),
+    attempts as (
+      insert into ${t.attempt} (scope_hash, job_id, ordinal, token, executor_id, state, progress, started_at)
+      select scope_hash, id, attempt_count, attempt_token, executor_id, 'running', 0, ${now} from started
+    )
+    select ${attemptColumns} from started
+  `;
+}

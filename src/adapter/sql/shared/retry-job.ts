@@ -1,0 +1,20 @@
+import type { Micros } from '../../../core/time.ts';
+import type { Tables } from '../../tables.ts';
+import { sql, type Statement } from '../statement.ts';
+
+/** Queues a finished job again; the budget and the old attempts stay, what the last run left on the job is cleared. */
+export function retryJob(t: Tables, scopeHash: string, id: string, at: Micros): Statement {
+  return sql`
+    update ${t.job}
+    set state = 'queued',
+        next_run_at = ${at},
+        progress = 0, progress_message = null,
+        last_error = null, failure_reason = null,
+        cancel_requested_at = null, cancel_reason = null,
+        result_ref = null, finished_at = null,
+        revision = revision + 1
+    where scope_hash = ${scopeHash} and id = ${id}
+      and state in ('failed', 'cancelled', 'interrupted') and attempt_count < attempt_limit
+    returning state
+  `;
+}

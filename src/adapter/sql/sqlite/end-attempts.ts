@@ -1,0 +1,49 @@
+import type { Micros } from '../../../core/time.ts';
+import type { Tables } from '../../tables.ts';
+import { sql, type Statement } from '../statement.ts';
+import { jsonRows } from './json-rows.ts';
+
+/** How an attempt ends, once its job's update has said what became of the job. */
+export interface AttemptEnd {
+  readonly scope_hash: string;
+  readonly id: string;
+  readonly ordinal: number;
+  readonly token: string;
+  readonly new_state: string;
+  readonly new_progress: number | null;
+  readonly new_message: string | null;
+  readonly new_result_ref: string | null;
+  readonly new_reason: string | null;
+  readonly new_error: string | null;
+}
+
+/** The attempts of the jobs that this transaction has just settled or recovered. */
+export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros): Statement {
+  return sql`
+    update ${t.attempt}
+    set state = o.new_state,
+        progress = max(progress, coalesce(o.new_progress, 0)),
+        progress_message = coalesce(o.new_message, progress_message),
+        failure_reason = o.new_reason,
+        error = o.new_error,
+        result_ref = o.new_result_ref,
+        ended_at = ${now}
+    from (
+      select r.scope_hash as o_scope_hash, r.id as o_id, r.ordinal as o_ordinal, r.token as o_token, r.new_state, r.new_progress,
+             r.new_message, r.new_result_ref, r.new_reason, r.new_error
+      from ${jsonRows(ends, [
+        'scope_hash',
+        'id',
+        'ordinal',
+        'token',
+        'new_state',
+        'new_progress',
+        'new_message',
+        'new_result_ref',
+        'new_reason',
+        'new_error',
+      ])} as r
+    ) as o
+    where scope_hash = o.o_scope_hash and job_id = o.o_id and ordinal = o.o_ordinal and token = o.o_token and state = 'running'
+  `;
+}

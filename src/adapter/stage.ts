@@ -1,0 +1,37 @@
+import type { EntityManager } from '@mikro-orm/core';
+import type { CreationClock } from '../core/clock.ts';
+import type { StageResult } from '../core/snapshot.ts';
+import type { Submission } from '../core/submission.ts';
+import type { CommitWatch } from './commit-watch.ts';
+import { insertOrGet } from './insert-or-get.ts';
+import type { SqlDialect } from './sql/dialect.ts';
+import { stagingTransaction } from './staging-transaction.ts';
+import { TransactionSession } from './transaction-session.ts';
+
+export interface StagingParts {
+  /** The ORM's own EntityManager, to tell another ORM's from it. */
+  readonly em: EntityManager;
+  readonly dialect: SqlDialect;
+  readonly creationClock: CreationClock;
+  readonly commits: CommitWatch;
+}
+
+/**
+ * Stages in the caller's transaction: sends its statements there and nothing else. Executors of this process hear of it after
+ * the real commit.
+ */
+export async function stage(
+  { em: own, dialect, creationClock, commits }: StagingParts,
+  given: EntityManager,
+  submissions: readonly Submission[],
+): Promise<StageResult[]> {
+  const em = stagingTransaction(given, own);
+  const { tables, write } = new TransactionSession(em);
+
+  const results = await insertOrGet({ dialect, tables, run: write }, submissions, () => creationClock.next());
+  if (results.some(({ created }) => created)) {
+    commits.mark(em);
+  }
+
+  return results;
+}

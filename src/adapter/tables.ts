@@ -1,0 +1,33 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { EntitiesNotRegisteredError } from '../core/errors.ts';
+import { Job, JobAttempt, JobExecutor, jobEntities } from '../entities/index.ts';
+import { tableName } from '../entities/table-name.ts';
+import { Raw } from './sql/statement.ts';
+
+/** The tables' names as SQL writes them, with the schema that an EntityManager writes to. */
+export interface Tables {
+  readonly job: Raw;
+  readonly attempt: Raw;
+  readonly executor: Raw;
+}
+
+export function tablesOf(em: EntityManager): Tables {
+  return {
+    job: new Raw(tableName(em, Job)),
+    attempt: new Raw(tableName(em, JobAttempt)),
+    executor: new Raw(tableName(em, JobExecutor)),
+  };
+}
+
+/** @throws EntitiesNotRegisteredError naming what is missing in the ORM's `entities` */
+export function checkRegistered(em: EntityManager): void {
+  const metadata = em.getMetadata();
+  const missing = jobEntities.map(schema => schema.meta.className).filter(name => !isKnown(name));
+  if (missing.length > 0) {
+    throw new EntitiesNotRegisteredError(missing);
+  }
+
+  function isKnown(name: string): boolean {
+    return [...metadata].some(meta => meta.className === name);
+  }
+}

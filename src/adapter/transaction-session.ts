@@ -1,0 +1,18 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { runOn } from './run.ts';
+import type { Run, Session } from './session.ts';
+import { tablesOf, type Tables } from './tables.ts';
+
+/** Writes in the open transaction of an EntityManager, and nowhere else. Nothing is repeated: the transaction is its owner's. */
+export class TransactionSession implements Session {
+  readonly tables: Tables;
+  readonly read: Run;
+  readonly write: Run;
+
+  constructor(em: EntityManager) {
+    this.tables = tablesOf(em);
+    this.read = this.write = runOn(em, em.getTransactionContext());
+  }
+
+  readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);
+}

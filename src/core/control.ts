@@ -1,0 +1,96 @@
+import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import type { JobQueries } from './queries.ts';
+import { checkedScope } from './scope.ts';
+import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
+import type { CancelAnswer, JobStore, RetryAnswer, RunNowAnswer } from './store.ts';
+import { checkedId } from './submission.ts';
+import { cutToBytes, isStorable } from './text.ts';
+import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
+
+/**
+ * Reads and control of one scope's jobs; nothing here can reach another scope. Each call is a transaction of its own and is
+ * refused inside one of yours.
+ */
+export interface Control {
+  readonly scope: string;
+
+  /** The job, or null. */
+  get(id: string): Promise<JobSnapshot | null>;
+
+  /** All attempts of the job, the first one first. */
+  attempts(id: string): Promise<AttemptSnapshot[]>;
+
+  /**
+   * Cancels the job. `cancelled`: it will never start. `requested`: it is running; its handler's signal fires, and whatever it
+   * does, the job ends cancelled without a result. `finished`: it had ended before. Cancelling again answers the same.
+   *
+   * @param options.reason for people, up to 1 KiB as UTF-8
+   */
+  cancel(id: string, options?: { readonly reason?: string }): Promise<CancelAnswer>;
+
+  /**
+   * Queues a failed, cancelled or interrupted job again, its budget kept: `no_starts_left` when it is spent.
+   *
+   * @param options.at when it may start. @default now
+   */
+  retry(id: string, options?: { readonly at?: Date }): Promise<RetryAnswer>;
+
+  /** Makes a queued job due now, one that waits for its retry too. `not_queued`: it runs, has ended, or waits for others. */
+  runNow(id: string): Promise<RunNowAnswer>;
+}
+
+const maxReasonBytes = 1024;
+
+/** @param enter called before every call: refuses where it may not be made */
+export function controlOf(scope: string, store: JobStore & JobQueries, enter: (operation: string) => void): Control {
+  const checked = asArgument('scope', scope, checkedScope);
+  const keyFor = (operation: string, id: string) => {
+    enter(`${operation}()`);
+    return { scope: checked, id: asArgument('id', id, checkedId) };
+  };
+
+  return Object.freeze({
+    scope: checked,
+    get: async (id: string) => store.get(keyFor('get', id)),
+    attempts: async (id: string) => store.attempts(keyFor('attempts', id)),
+    cancel: async (id: string, { reason }: { readonly reason?: string } = {}) => {
+      return store.cancel(keyFor('cancel', id), { reason: checkedReason(reason) });
+    },
+    retry: async (id: string, { at }: { readonly at?: Date } = {}) =>
+      store.retry(keyFor('retry', id), { at: checkedAt(at) }),
+    runNow: async (id: string) => store.runNow(keyFor('runNow', id)),
+  });
+}
+
+function checkedReason(reason: string | undefined): string | undefined {
+  if (
+    reason !== undefined &&
+    (typeof reason !== 'string' || !isStorable(reason) || cutToBytes(reason, maxReasonBytes) !== reason)
+  ) {
+    throw new InvalidOptionError('reason', 'be well-formed text without NUL, up to 1 KiB', reason);
+  }
+
+  return reason;
+}
+
+function checkedAt(at: Date | undefined): Micros | undefined {
+  if (at === undefined) {
+    return undefined;
+  }
+
+  const micros = at instanceof Date ? microsOf(at) : NaN;
+  if (!(micros >= earliestInstant && micros <= latestInstant)) {
+    throw new InvalidOptionError('at', 'be a valid Date from 1970 to 2255', at);
+  }
+
+  return micros;
+}
+
+/** The checks of a submission, for an argument of a call. */
+function asArgument<T>(option: string, value: T, check: (value: T) => T): T {
+  try {
+    return check(value);
+  } catch (error) {
+    throw error instanceof InvalidSubmissionError ? new InvalidOptionError(option, error.rule, value) : error;
+  }
+}

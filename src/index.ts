@@ -1,0 +1,78 @@
+export { Jobs, type JobHandler, type JobsOptions } from './jobs.ts';
+
+export {
+  defineJob,
+  type AnyDefinition,
+  type DefinitionOptions,
+  type JobDefinition,
+  type Payload,
+  type PayloadInput,
+} from './core/definition.ts';
+export type { Duration } from './core/duration.ts';
+export type { Identity, OnInterrupt, Submission, SubmissionOptions } from './core/submission.ts';
+export type { RetryPolicy } from './core/retry-policy.ts';
+export type { StandardSchema } from './core/standard-schema.ts';
+export type { JobKey } from './core/job-key.ts';
+export {
+  activeStates,
+  attemptStates,
+  finishedStates,
+  jobStates,
+  type AttemptState,
+  type JobState,
+} from './core/states.ts';
+export { failureReasons, type FailureReason } from './core/failure-reason.ts';
+export type { AttemptSnapshot, JobSnapshot, Matched, StageResult } from './core/snapshot.ts';
+export type { Control } from './core/control.ts';
+export type { CancelAnswer, RetryAnswer, RunNowAnswer } from './core/store.ts';
+export type { HandlerResult, RegisteredHandler, RunningJob } from './core/handler.ts';
+export { AttemptAbortedError, type AbortWhy } from './core/abort-reason.ts';
+export {
+  PermanentError,
+  RetryAfterError,
+  SnoozeError,
+  PayloadInvalidError,
+  ResultInvalidError,
+} from './core/handler-errors.ts';
+export {
+  AmbientTransactionError,
+  AttemptMissingError,
+  AttemptSettledError,
+  ConnectionTimeoutError,
+  EntitiesNotRegisteredError,
+  EntityManagerMismatchError,
+  InsertRefusedError,
+  InvalidOptionError,
+  InvalidSubmissionError,
+  JobIdentityConflictError,
+  JobsError,
+  SchemaMissingError,
+  StaleAttemptError,
+  TransactionRequiredError,
+  UnsupportedDriverError,
+  type IdentityDifference,
+} from './core/errors.ts';
+export type { Clock } from './core/clock.ts';
+export type { Logger, LogFields } from './core/logger.ts';
+
+// The store contract: for an executor of your own, or a store of your own.
+export type {
+  AttemptStatus,
+  ClaimAnswer,
+  ClaimRequest,
+  ExecutorRegistration,
+  JobStore,
+  ProgressAnswer,
+  ProgressReport,
+  RecoverAnswer,
+  Recovery,
+  ReleaseAnswer,
+  RunningFilter,
+  SettleAnswer,
+  StoreCapabilities,
+  StoreHint,
+} from './core/store.ts';
+export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './core/attempt.ts';
+export type { JobQueries } from './core/queries.ts';
+
+export { InboxMessage, Job, JobAttempt, JobExecutor, OutboxMessage, jobEntities } from './entities/index.ts';

@@ -1,0 +1,146 @@
+import type { EntityManager } from '@mikro-orm/core';
+import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
+import { CommitWatch } from './adapter/commit-watch.ts';
+import { HintChannel } from './adapter/hint-channel.ts';
+import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
+import { OwnSession } from './adapter/own-session.ts';
+import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
+import { stage, type StagingParts } from './adapter/stage.ts';
+import { submit } from './adapter/submit.ts';
+import { checkRegistered } from './adapter/tables.ts';
+import { CreationClock, systemClock, type Clock } from './core/clock.ts';
+import { controlOf, type Control } from './core/control.ts';
+import type { AnyDefinition } from './core/definition.ts';
+import { durationMs, type Duration } from './core/duration.ts';
+import { InvalidOptionError } from './core/errors.ts';
+import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
+import { consoleLogger, type Logger } from './core/logger.ts';
+import type { JobQueries } from './core/queries.ts';
+import type { StageResult } from './core/snapshot.ts';
+import type { JobStore } from './core/store.ts';
+import { checkedSubmission, type Submission } from './core/submission.ts';
+
+/** A handler in a file of its own: `JobHandler<typeof chargeCard, EntityManager>`. */
+export type JobHandler<D extends AnyDefinition, Em = EntityManager> = Handler<D, Em>;
+
+export interface JobsOptions<Em extends EntityManager> {
+  /** The host's ORM, whose `entities` hold `...jobEntities`. */
+  readonly orm: { readonly em: Em };
+  /** @default the wall clock of this process */
+  readonly clock?: Clock;
+  /** Pino-shaped. @default warnings and errors to the console */
+  readonly logger?: Logger;
+  /**
+   * How long `submit()` waits for a connection before it gives up with a `ConnectionTimeoutError`. MikroORM 7; with 6 the
+   * pool's own limit holds, a minute by default. @default '30s'
+   */
+  readonly connectionTimeout?: Duration;
+}
+
+/** The one object that a host makes, for one ORM. Keeps no connection and no timer of its own; an executor does. */
+export class Jobs<Em extends EntityManager = EntityManager> {
+  /**
+   * What an executor works through: claims, settlements and the like, under attempt tokens. It crosses scopes, so it is for
+   * trusted infrastructure, such as an executor of your own; application code uses `stage`, `submit` and `scope`.
+   */
+  readonly store: JobStore & JobQueries;
+  readonly #em: Em;
+  readonly #staging: StagingParts;
+  readonly #submitting: Parameters<typeof submit>[0];
+
+  /**
+   * @throws EntitiesNotRegisteredError when the ORM doesn't know `jobEntities`
+   * @throws UnsupportedDriverError for a driver other than SQLite and PostgreSQL
+   */
+  constructor(options: JobsOptions<Em>) {
+    const { orm, clock, connectionTimeoutMs } = checkedOptions(options);
+    const em = orm.em;
+    checkRegistered(em);
+
+    const dialect = sqlDialectOf(em);
+    const creationClock = new CreationClock(clock);
+    const hints = new HintChannel();
+    const session = new OwnSession(em, dialect, Math.random);
+
+    this.#em = em;
+    this.store = new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
+    this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, () => hints.send({ kind: 'due' })) };
+    this.#submitting = {
+      session,
+      connectionTimeoutMs,
+      storeOn: session => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints }),
+    };
+  }
+
+  /**
+   * Adds a job in the transaction that is open on `em`: it is there when that commits, and not otherwise. Sends its statement
+   * at once and nothing else: your pending work isn't flushed, nothing is committed. The stored job is answered when the
+   * identity is taken by the same request, or the unique key by an active job.
+   *
+   * @param em the EntityManager that `transactional()` hands to its callback, or a fork after `begin()`, or in a hook of a
+   *   running flush the hook's own
+   * @throws TransactionRequiredError, EntityManagerMismatchError before any SQL
+   * @throws JobIdentityConflictError when a different request has this identity; roll your transaction back
+   */
+  stage(em: EntityManager, submission: Submission): Promise<StageResult>;
+  /** Several at once, in one statement: answers by position. A conflict leaves none of them in your transaction. */
+  stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
+  async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+    return single(given, submissions => stage(this.#staging, em, submissions));
+  }
+
+  /**
+   * Adds a job by itself, in a transaction of the library's own: when the promise resolves, it is committed. May be repeated:
+   * the same submission answers the stored job. Refused inside a transaction of yours, where `stage()` belongs.
+   *
+   * @throws AmbientTransactionError before any SQL
+   * @throws JobIdentityConflictError when a different request has this identity
+   * @throws ConnectionTimeoutError when there was no connection to be had
+   */
+  submit(submission: Submission): Promise<StageResult>;
+  /** Several at once, all or nothing: answers by position. */
+  submit(submissions: readonly Submission[]): Promise<StageResult[]>;
+  async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+    return single(given, submissions => {
+      refuseAmbientTransaction(this.#em, 'submit()', 'Use `stage(em, …)` there.');
+      return submit(this.#submitting, submissions);
+    });
+  }
+
+  /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
+  scope(scope: string): Control {
+    return controlOf(scope, this.store, operation => {
+      refuseAmbientTransaction(this.#em, operation, 'Call it before or after the transaction.');
+    });
+  }
+
+  /** A handler of one definition; its payload's type comes from there, its EntityManager's from this ORM. */
+  handler<D extends AnyDefinition>(definition: D, run: JobHandler<D, Em>): RegisteredHandler<Em> {
+    return registerHandler(definition, run);
+  }
+}
+
+/** One submission or several, each one made by a definition; one is answered by one. */
+async function single(
+  given: Submission | readonly Submission[],
+  store: (submissions: readonly Submission[]) => Promise<StageResult[]>,
+): Promise<StageResult | StageResult[]> {
+  const isList = Array.isArray(given);
+  const submissions = (isList ? given : [given]).map(checkedSubmission);
+  const results = submissions.length === 0 ? [] : await store(submissions);
+
+  return isList ? results : results[0]!;
+}
+
+function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
+  if (typeof options?.orm?.em?.getContext !== 'function') {
+    throw new InvalidOptionError(
+      'orm',
+      'be an initialised MikroORM: `new Jobs({ orm: await MikroORM.init(…) })`',
+      options?.orm,
+    );
+  }
+
+  const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s' } = options;
+  return { orm, clock, logger, connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout') };
+}
