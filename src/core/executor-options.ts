@@ -1,0 +1,139 @@
+import { hostname } from 'node:os';
+import { durationMs, type Duration } from './duration.ts';
+import { InvalidOptionError } from './errors.ts';
+import type { StoreCapabilities } from './store.ts';
+import { isStorable } from './text.ts';
+
+/** How an executor works. Every option has a default. */
+export interface ExecutorOptions {
+  /** How many handlers run at once, 1 to 10,000. Each may use a connection; the executor itself uses two more. @default 10 */
+  readonly concurrency?: number;
+  /** The queues that it serves. @default all */
+  readonly queues?: readonly string[];
+  /**
+   * How long it waits before it looks again when nothing told it of work; at least 10 ms. Due times that it knows, and jobs
+   * committed in this process, don't wait for it. @default '5s', or '1s' when the store doesn't tell of commits
+   */
+  readonly pollInterval?: Duration;
+  /** How often changed progress is written, for all running handlers in one statement; at least 10 ms. @default '1s' */
+  readonly progressInterval?: Duration;
+  /**
+   * How often the cancel marks of running jobs are read, while any runs: so long may a cancel that another process asked for
+   * take to reach the handler. Must be at least `progressInterval`. @default '15s'
+   */
+  readonly renewEvery?: Duration;
+  /** How long `stop()` waits for handlers before it aborts their signals. @default '30s' */
+  readonly drainTimeout?: Duration;
+  /** How long `stop()` then waits for them before it gives their jobs up; late results are refused. @default '5s' */
+  readonly abortGrace?: Duration;
+  /** For people: which executor this is. 1 to 255 characters. @default the host's name */
+  readonly name?: string;
+  /**
+   * Only `false` for now: the executor holds its jobs without a lease, so one process at a time may run executors on one
+   * database. What a killed process left running is recovered when the next one starts. @default false
+   */
+  readonly lease?: false;
+}
+
+/** The same with defaults, in milliseconds. */
+export interface ResolvedExecutorOptions {
+  readonly concurrency: number;
+  /** Null: all. */
+  readonly queues: readonly string[] | null;
+  readonly pollIntervalMs: number;
+  readonly progressIntervalMs: number;
+  readonly renewEveryMs: number;
+  readonly drainTimeoutMs: number;
+  readonly abortGraceMs: number;
+  readonly name: string;
+  readonly lease: false;
+}
+
+/**
+ * Defaults, checks, relations between options; frozen.
+ *
+ * @throws InvalidOptionError naming the option, its rule and the value
+ */
+export function resolveExecutorOptions(
+  options: ExecutorOptions,
+  capabilities: StoreCapabilities,
+): ResolvedExecutorOptions {
+  checkNames(options);
+  const resolved: ResolvedExecutorOptions = {
+    concurrency: checkedConcurrency(options.concurrency ?? 10),
+    queues: options.queues === undefined ? null : checkedQueues(options.queues),
+    pollIntervalMs: intervalMs('pollInterval', options.pollInterval ?? defaultPollInterval[capabilities.wakeUp]),
+    progressIntervalMs: intervalMs('progressInterval', options.progressInterval ?? '1s'),
+    renewEveryMs: intervalMs('renewEvery', options.renewEvery ?? '15s'),
+    drainTimeoutMs: durationMs(options.drainTimeout ?? '30s', 'drainTimeout'),
+    abortGraceMs: durationMs(options.abortGrace ?? '5s', 'abortGrace'),
+    name: checkedName('name', options.name ?? hostname()),
+    lease: checkedLease(options.lease),
+  };
+
+  if (resolved.renewEveryMs < resolved.progressIntervalMs) {
+    const rule = `be at least \`progressInterval\` (${resolved.progressIntervalMs} ms)`;
+    throw new InvalidOptionError('renewEvery', rule, resolved.renewEveryMs);
+  }
+
+  return Object.freeze(resolved);
+}
+
+const defaultPollInterval = { none: '1s', local: '5s' } as const;
+const knownOptions: ReadonlySet<string> = new Set<keyof ExecutorOptions>([
+  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'drainTimeout', 'abortGrace', 'name', 'lease',
+]); // prettier-ignore
+
+function checkNames(options: ExecutorOptions): void {
+  for (const option of Object.keys(options)) {
+    if (!knownOptions.has(option)) {
+      throw new InvalidOptionError(
+        option,
+        `be one of the options ${[...knownOptions].join(', ')}`,
+        'an unknown option',
+      );
+    }
+  }
+}
+
+function checkedConcurrency(concurrency: number): number {
+  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
+    throw new InvalidOptionError('concurrency', 'be an integer from 1 to 10,000', concurrency);
+  }
+
+  return concurrency;
+}
+
+function checkedQueues(queues: readonly string[]): readonly string[] {
+  if (!Array.isArray(queues) || queues.length === 0) {
+    throw new InvalidOptionError('queues', 'name at least one queue, or be left out for all of them', queues);
+  }
+
+  return Object.freeze([...new Set(queues.map((queue: string) => checkedName('queues', queue)))]);
+}
+
+/** Below 10 ms a loop is a burden on the database, not a faster executor. */
+function intervalMs(option: string, interval: Duration): number {
+  const ms = durationMs(interval, option);
+  if (ms < 10) {
+    throw new InvalidOptionError(option, 'be at least 10 ms', interval);
+  }
+
+  return ms;
+}
+
+function checkedName(option: string, name: string): string {
+  if (typeof name !== 'string' || name.length === 0 || name.length > 255 || !isStorable(name)) {
+    throw new InvalidOptionError(option, 'be well-formed text of 1 to 255 characters without NUL', name);
+  }
+
+  return name;
+}
+
+function checkedLease(lease: false | undefined): false {
+  if (lease !== undefined && lease !== false) {
+    throw new InvalidOptionError('lease', 'be `false`, or be left out', lease);
+  }
+
+  return false;
+}

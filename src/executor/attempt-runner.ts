@@ -1,0 +1,128 @@
+import type { Attempt, Settlement } from '../core/attempt.ts';
+import type { Clock } from '../core/clock.ts';
+import type { AnyDefinition } from '../core/definition.ts';
+import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import type { RegisteredHandler } from '../core/handler.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Outcome } from '../core/outcome.ts';
+import { settlementFor } from '../core/settlement.ts';
+import { attemptFields } from './attempt-log.ts';
+import { Completion } from './completion.ts';
+import type { HandlerList } from './handler-list.ts';
+import { RunningAttempt } from './running-attempt.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+import { runningJob } from './running-job.ts';
+import { verdictFor, type Ending } from './verdict.ts';
+
+export interface AttemptRunnerParts<Em> {
+  readonly handlers: HandlerList<Em>;
+  readonly environment: ExecutorEnvironment<Em>;
+  readonly running: RunningAttempts;
+  readonly settle: (settlement: Settlement) => void;
+  /** Takes what a stop interrupted. */
+  readonly interrupt: (run: RunningAttempt) => void;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** Runs one attempt: the payload is read, the handler called, what happened judged. */
+export class AttemptRunner<Em> {
+  readonly #parts: AttemptRunnerParts<Em>;
+
+  constructor(parts: AttemptRunnerParts<Em>) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the handler has ended and its outcome was handed on. */
+  async run(attempt: Attempt): Promise<void> {
+    const handler = this.#parts.handlers.of(attempt);
+    const run = new RunningAttempt(attempt);
+    const decide = (outcome: Outcome) => this.#settlementFor(run, handler.definition, outcome);
+    const completion = new Completion(run, this.#parts.environment, decide, this.#parts.logger);
+
+    this.#parts.running.add(run);
+    try {
+      const ending = await this.#execute(run, handler, completion);
+      this.#conclude(run, completion, ending, decide);
+    } finally {
+      this.#parts.running.remove(run);
+    }
+  }
+
+  async #execute(run: RunningAttempt, handler: RegisteredHandler<Em>, completion: Completion<Em>): Promise<Ending> {
+    const { attempt } = run;
+    const timeoutMs = attempt.timeoutMs ?? handler.definition.timeoutMs;
+    let payload: never;
+    try {
+      payload = handler.definition.parse(attempt.payload) as never;
+    } catch (error) {
+      return { kind: 'payload_invalid', error };
+    }
+
+    if (timeoutMs !== null) {
+      run.limitTime(timeoutMs);
+    }
+    try {
+      const value = await this.#parts.environment.run(async em => {
+        try {
+          return await handler.run(runningJob(run, payload, em, completion, this.#parts.logger));
+        } finally {
+          // Its EntityManager is good for as long as its transaction is open, whether or not the handler waited.
+          await completion.ended();
+        }
+      });
+      return { kind: 'returned', value };
+    } catch (error) {
+      return { kind: 'threw', error };
+    }
+  }
+
+  #conclude(
+    run: RunningAttempt,
+    completion: Completion<Em>,
+    ending: Ending,
+    decide: (outcome: Outcome) => Settlement,
+  ): void {
+    if (completion.isCommitted || run.isOver) {
+      this.#logLate(run, completion, ending);
+      return;
+    }
+
+    const verdict = verdictFor(run, completion.endingWith(ending));
+    run.end();
+    switch (verdict.kind) {
+      case 'settle':
+        return this.#parts.settle(decide(verdict.outcome));
+      case 'recover':
+        return this.#parts.interrupt(run);
+      case 'nothing':
+        return this.#logLate(run, completion, ending);
+    }
+  }
+
+  #settlementFor(run: RunningAttempt, definition: AnyDefinition, outcome: Outcome): Settlement {
+    return settlementFor(run.attempt, outcome, {
+      policy: run.attempt.retryPolicy ?? definition.retryPolicy,
+      progress: run.progress.current,
+      now: this.#parts.clock.now(),
+      random: this.#parts.random(),
+    });
+  }
+
+  #logLate(run: RunningAttempt, completion: Completion<Em>, ending: Ending): void {
+    const fields = attemptFields(run.attempt);
+
+    if (!completion.isCommitted) {
+      this.#parts.logger.warn(
+        { event: 'late_result', ...fields, ending: ending.kind },
+        'a handler ended after its attempt had lost the job; its result was ignored',
+      );
+    } else if (ending.kind === 'threw') {
+      this.#parts.logger.warn(
+        { event: 'late_error', ...fields, error: ending.error },
+        'a handler threw after `transactional()` had settled its attempt; the job stays as it is',
+      );
+    }
+  }
+}

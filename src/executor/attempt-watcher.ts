@@ -1,0 +1,127 @@
+import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
+import type { Logger } from '../core/logger.ts';
+import type { AttemptStatus, JobStore } from '../core/store.ts';
+import { logLost } from './attempt-log.ts';
+import { Health } from './health.ts';
+import type { RunningAttempt } from './running-attempt.ts';
+import type { RunningAttempts } from './running-attempts.ts';
+import { sleep } from './sleep.ts';
+
+/**
+ * Tells the store how far the running attempts are, and the attempts what the store knows of them: that a cancel was
+ * requested, or that they lost their job. Ticks only while something runs.
+ */
+export class AttemptWatcher {
+  readonly #store: Pick<JobStore, 'progress' | 'status'>;
+  readonly #running: RunningAttempts;
+  readonly #logger: Logger;
+  readonly #tickMs: number;
+  readonly #ticksPerStatus: number;
+  readonly #closing = new AbortController();
+  readonly #progressHealth: Health;
+  readonly #statusHealth: Health;
+  #watching: Promise<void> | null = null;
+  #isStatusWanted = false;
+
+  constructor(
+    store: Pick<JobStore, 'progress' | 'status'>,
+    running: RunningAttempts,
+    { progressIntervalMs, renewEveryMs }: ResolvedExecutorOptions,
+    logger: Logger,
+  ) {
+    this.#store = store;
+    this.#running = running;
+    this.#logger = logger;
+    this.#tickMs = progressIntervalMs;
+    this.#ticksPerStatus = Math.floor(renewEveryMs / progressIntervalMs);
+    this.#progressHealth = new Health('progress', logger);
+    this.#statusHealth = new Health('status', logger);
+  }
+
+  /** To be called when an attempt begins. */
+  watch(): void {
+    this.#watching ??= this.#tickWhileRunning();
+  }
+
+  /** Reads the status of all running attempts with the next tick. */
+  readStatusSoon(): void {
+    this.#isStatusWanted = true;
+  }
+
+  /** Ends the ticks and sends the last progress of attempts that no settlement will carry. */
+  async close(unsettled: readonly RunningAttempt[]): Promise<void> {
+    this.#closing.abort();
+    await this.#watching;
+    await this.#reportProgress(unsettled);
+  }
+
+  async #tickWhileRunning(): Promise<void> {
+    for (let tick = 1; this.#running.size > 0 && !this.#closing.signal.aborted; tick++) {
+      await sleep(this.#tickMs, this.#closing.signal);
+      await this.#reportProgress(this.#open());
+      if (this.#isStatusWanted || tick % this.#ticksPerStatus === 0) {
+        this.#isStatusWanted = false;
+        await this.#readStatus();
+      }
+    }
+    this.#watching = null;
+  }
+
+  #open(): RunningAttempt[] {
+    return [...this.#running].filter(run => !run.isOver && !run.wasAborted('lost'));
+  }
+
+  async #reportProgress(runs: readonly RunningAttempt[]): Promise<void> {
+    const changed = runs.flatMap(run => {
+      const progress = run.progress.unsent;
+      return progress === null ? [] : [{ run, progress }];
+    });
+    if (changed.length === 0) {
+      return;
+    }
+
+    try {
+      const answers = await this.#store.progress(changed.map(({ run, progress }) => ({ ...run.ref, ...progress })));
+      changed.forEach(({ run, progress }) => run.progress.markSent(progress));
+      answers.forEach(({ status }, index) => this.#heed(changed[index]!.run, status));
+      this.#progressHealth.worked();
+    } catch (error) {
+      this.#progressHealth.failed(error);
+    }
+  }
+
+  async #readStatus(): Promise<void> {
+    const runs = this.#open();
+    if (runs.length === 0) {
+      return;
+    }
+
+    try {
+      const statuses = await this.#store.status(runs.map(run => run.ref));
+      statuses.forEach((status, index) => this.#heed(runs[index]!, status));
+      this.#statusHealth.worked();
+    } catch (error) {
+      this.#statusHealth.failed(error);
+    }
+  }
+
+  #heed(run: RunningAttempt, status: AttemptStatus): void {
+    switch (status) {
+      case 'active':
+        return;
+      case 'cancel_requested':
+        run.abort('cancelled');
+        return;
+      case 'ended':
+        return this.#lose(run);
+    }
+  }
+
+  /** An attempt that has ended by itself since it was asked about is not lost. */
+  #lose(run: RunningAttempt): void {
+    if (!run.isOver && !run.isCompleting && !run.wasAborted('lost')) {
+      run.abort('lost');
+      logLost(this.#logger, run.attempt);
+    }
+  }
+}

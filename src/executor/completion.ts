@@ -1,0 +1,107 @@
+import { AttemptSettledError } from '../core/errors.ts';
+import type { Settlement } from '../core/attempt.ts';
+import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import { ResultInvalidError } from '../core/handler-errors.ts';
+import type { Logger } from '../core/logger.ts';
+import type { Outcome } from '../core/outcome.ts';
+import type { JobStore } from '../core/store.ts';
+import { logLost, logMissing } from './attempt-log.ts';
+import type { RunningAttempt } from './running-attempt.ts';
+import type { Ending } from './verdict.ts';
+
+/** `job.transactional`: what the handler writes and the settlement of its attempt, in one transaction, once per attempt. */
+export class Completion<Em> {
+  readonly #run: RunningAttempt;
+  readonly #environment: ExecutorEnvironment<Em>;
+  readonly #decide: (outcome: Outcome) => Settlement;
+  readonly #logger: Logger;
+  #committing: Promise<unknown> | null = null;
+  #isCommitted = false;
+  #failure: Ending | null = null;
+
+  constructor(
+    run: RunningAttempt,
+    environment: ExecutorEnvironment<Em>,
+    decide: (outcome: Outcome) => Settlement,
+    logger: Logger,
+  ) {
+    this.#run = run;
+    this.#environment = environment;
+    this.#decide = decide;
+    this.#logger = logger;
+  }
+
+  get isCommitted(): boolean {
+    return this.#isCommitted;
+  }
+
+  /** Resolves when no transaction of it is open, also when the handler doesn't wait for it. */
+  async ended(): Promise<void> {
+    await this.#committing?.catch(() => {});
+  }
+
+  /** @throws what `RunningJob.transactional` says, as a rejection */
+  transactional<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
+    const result = this.#begin(em, work);
+    // A handler that doesn't await it must not end the process with an unhandled rejection; its attempt fails visibly.
+    result.catch(() => {});
+
+    return result;
+  }
+
+  /** The handler's ending, unless the transaction says otherwise: its failure counts also where the handler swallowed it. */
+  endingWith(ending: Ending): Ending {
+    const isSwallowed = ending.kind === 'returned' || this.#failure?.kind === 'returned';
+
+    return this.#failure !== null && isSwallowed ? this.#failure : ending;
+  }
+
+  async #begin<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
+    const { scope, id, attempt } = this.#run.attempt;
+    if (this.#run.wasAborted('lost')) {
+      throw this.#run.abort('lost');
+    }
+    if (this.#committing !== null || this.#run.isOver) {
+      throw new AttemptSettledError({ scope, id }, attempt, '`transactional()`');
+    }
+
+    this.#committing = this.#commit(em, work);
+    return (await this.#committing) as T;
+  }
+
+  async #commit<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
+    this.#run.beginCompleting();
+
+    try {
+      const result = await this.#environment.transactional(em, work, (store, value) => this.#settle(store, value));
+      this.#isCommitted = true;
+      this.#run.end();
+
+      return result;
+    } catch (error) {
+      this.#failure ??= { kind: 'threw', error };
+      this.#run.failCompleting();
+      throw error;
+    }
+  }
+
+  /** Throws for everything but success, so that the transaction is rolled back. */
+  async #settle(store: Pick<JobStore, 'settle'>, value: unknown): Promise<void> {
+    const settlement = this.#decide({ kind: 'returned', value });
+    if (settlement.outcome !== 'succeeded') {
+      this.#failure = { kind: 'returned', value };
+      throw new ResultInvalidError('What `work` returned can be no result reference; its transaction was rolled back.');
+    }
+
+    const [settled] = await store.settle([settlement]);
+    if (settled?.answer === 'settled') {
+      if (settled.state !== 'succeeded') {
+        throw this.#run.abort('cancelled');
+      }
+      return;
+    }
+
+    (settled?.answer === 'attempt_missing' ? logMissing : logLost)(this.#logger, this.#run.attempt);
+    throw this.#run.abort('lost');
+  }
+}

@@ -1,0 +1,14 @@
+import type { Clock } from '../core/clock.ts';
+import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import type { Logger } from '../core/logger.ts';
+import type { JobStore } from '../core/store.ts';
+
+/** What the composition root lends to an executor. */
+export interface ExecutorHost<Em> {
+  readonly store: JobStore;
+  readonly environment: ExecutorEnvironment<Em>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 (inclusive) to 1, such as `Math.random`. */
+  readonly random: () => number;
+}

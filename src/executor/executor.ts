@@ -1,0 +1,107 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  resolveExecutorOptions,
+  type ExecutorOptions,
+  type ResolvedExecutorOptions,
+} from '../core/executor-options.ts';
+import type { RegisteredHandler } from '../core/handler.ts';
+import type { ExecutorHost } from './executor-host.ts';
+import { guardedLogger } from './guarded-logger.ts';
+import { HandlerList } from './handler-list.ts';
+import { StartedExecutor } from './started-executor.ts';
+
+/**
+ * Runs the jobs of its handlers, from `start()` to `stop()`; and again after the next `start()`.
+ *
+ * It holds its jobs without a lease: one process at a time may run executors on one database. Several executors in that
+ * process, for different queues perhaps, are fine.
+ */
+export class Executor<Em> {
+  readonly #host: ExecutorHost<Em>;
+  readonly #handlers: HandlerList<Em>;
+  readonly #options: ResolvedExecutorOptions;
+  /** Runs a function in the async context that this executor was made in. */
+  readonly #outside = AsyncLocalStorage.snapshot();
+  #started: Promise<StartedExecutor<Em>> | null = null;
+  #stopped: Promise<void> = Promise.resolve();
+
+  /** @throws InvalidOptionError for an option or a list of handlers that can't work */
+  constructor(host: ExecutorHost<Em>, handlers: ReadonlyArray<RegisteredHandler<Em>>, options: ExecutorOptions = {}) {
+    this.#host = { ...host, logger: guardedLogger(host.logger) };
+    this.#handlers = new HandlerList(handlers);
+    this.#options = resolveExecutorOptions(options, host.store.capabilities);
+  }
+
+  /**
+   * Recovers what a killed process left running, then takes jobs. Resolves when it does. A second call changes nothing and
+   * resolves with the first; after `stop()`, also while that still goes on, it starts anew. When it rejects, nothing is left
+   * running and it may be called again.
+   *
+   * @throws AmbientTransactionError inside a transaction, or when the executor was made inside one
+   * @throws SchemaMissingError when the tables are missing
+   */
+  start(): Promise<void> {
+    if (this.#started === null) {
+      const started = this.#start(this.#stopped);
+      this.#started = started;
+      started.catch(() => this.#forget(started));
+    }
+
+    return this.#started.then(() => {});
+  }
+
+  /**
+   * Takes no new jobs and gives back those whose handlers never began; waits `drainTimeout` for handlers, then aborts their
+   * signals and waits `abortGrace`. What runs even then, or threw because of it, is recovered: queued again if its job's
+   * `onInterrupt` is `'requeue'`, else interrupted; whatever such a handler still does to its job is refused.
+   *
+   * Resolves when no timer, query or listener of the executor is left; never rejects. Without a start it does nothing; during
+   * a start it waits for that; concurrent calls wait for the same end. Not to be called inside a transaction of the same ORM.
+   */
+  stop(): Promise<void> {
+    if (this.#started !== null) {
+      const started = this.#started;
+      this.#started = null;
+      this.#stopped = this.#outside(() => this.#stop(started));
+    }
+
+    return this.#stopped;
+  }
+
+  async #start(stopped: Promise<void>): Promise<StartedExecutor<Em>> {
+    // Here, where it is called, and there, where the loops run: neither may be inside a transaction.
+    await this.#host.environment.check();
+    await stopped;
+
+    return this.#outside(async () => {
+      const { connections } = await this.#host.environment.check();
+      this.#warnOfSmallPool(connections);
+      const executor = new StartedExecutor(this.#host, this.#handlers, this.#options);
+      await executor.open();
+
+      return executor;
+    });
+  }
+
+  async #stop(started: Promise<StartedExecutor<Em>>): Promise<void> {
+    const executor = await started.catch(() => null);
+    await executor?.close();
+  }
+
+  #forget(started: Promise<StartedExecutor<Em>>): void {
+    if (this.#started === started) {
+      this.#started = null;
+    }
+  }
+
+  #warnOfSmallPool(connections: number | null): void {
+    const needed = this.#options.concurrency + 2;
+
+    if (connections !== null && connections < needed) {
+      this.#host.logger.warn(
+        { event: 'pool_too_small', connections, needed },
+        `the executor may use ${needed} connections and the pool has ${connections}: raise its maximum or lower \`concurrency\``,
+      );
+    }
+  }
+}

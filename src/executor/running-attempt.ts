@@ -1,0 +1,77 @@
+import { AttemptAbortedError, type AbortWhy } from '../core/abort-reason.ts';
+import type { Attempt, AttemptRef } from '../core/attempt.ts';
+import { AttemptProgress } from './attempt-progress.ts';
+
+/** An attempt from its start until its outcome is decided: its signal, its time limit, its progress. */
+export class RunningAttempt {
+  readonly attempt: Attempt;
+  readonly progress = new AttemptProgress();
+  readonly #controller = new AbortController();
+  readonly #aborts = new Set<AbortWhy>();
+  #timeout: NodeJS.Timeout | undefined;
+  #isOver = false;
+  #isCompleting = false;
+
+  constructor(attempt: Attempt) {
+    this.attempt = attempt;
+  }
+
+  get ref(): AttemptRef {
+    const { scope, id, attempt, token } = this.attempt;
+    return { scope, id, attempt, token };
+  }
+
+  get token(): string {
+    return this.attempt.token;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether its outcome is decided or taken from it: nothing that the handler still does changes anything. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether `job.transactional` is about to settle it, so that only that call can tell "ended" from "lost". */
+  get isCompleting(): boolean {
+    return this.#isCompleting;
+  }
+
+  wasAborted(why: AbortWhy): boolean {
+    return this.#aborts.has(why);
+  }
+
+  /** Fires the signal. All reasons are remembered, as the outcome goes by their rank; the signal keeps the first one. */
+  abort(why: AbortWhy): AttemptAbortedError {
+    const { scope, id, attempt } = this.attempt;
+    const reason = new AttemptAbortedError({ scope, id }, attempt, why);
+
+    if (!this.#isOver) {
+      this.#aborts.add(why);
+    }
+    // Also when it is over: its handler may still be at work after `transactional`.
+    this.#controller.abort(reason);
+
+    return reason;
+  }
+
+  /** @param ms at most 2^31-1, as definitions and submissions guarantee */
+  limitTime(ms: number): void {
+    this.#timeout = setTimeout(() => this.abort('timed_out'), ms);
+  }
+
+  beginCompleting(): void {
+    this.#isCompleting = true;
+  }
+
+  failCompleting(): void {
+    this.#isCompleting = false;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timeout);
+  }
+}

@@ -1,0 +1,153 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Settlement } from '../core/attempt.ts';
+import type { Logger } from '../core/logger.ts';
+import type { JobStore, SettleAnswer } from '../core/store.ts';
+import { attemptFields, logLost, logMissing } from './attempt-log.ts';
+import { BackOff } from './back-off.ts';
+import { WakeUp } from './wake-up.ts';
+
+const maxGroup = 100;
+const firstDelayMs = 100;
+const longestDelayMs = 30_000;
+
+/** A settlement on its way to the store. */
+interface Entry {
+  readonly settlement: Settlement;
+  readonly backOff: BackOff;
+  /** Runs while it waits to be tried again. */
+  timer?: NodeJS.Timeout;
+}
+
+/**
+ * Writes outcomes in groups: at once when idle; while one group is on its way the next collects. What the store refuses is
+ * tried again by itself and later, so that it takes no other with it.
+ */
+export class Settler {
+  readonly #store: Pick<JobStore, 'settle'>;
+  readonly #logger: Logger;
+  readonly #onSettled: () => void;
+  readonly #settled = new WakeUp();
+  /** All that is not settled yet, by token. */
+  readonly #entries = new Map<string, Entry>();
+  /** What goes with the next group. */
+  readonly #due: Entry[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(store: Pick<JobStore, 'settle'>, logger: Logger, onSettled: () => void) {
+    this.#store = store;
+    this.#logger = logger;
+    this.#onSettled = onSettled;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  has(token: string): boolean {
+    return this.#entries.has(token);
+  }
+
+  settle(settlement: Settlement): void {
+    const entry = { settlement, backOff: new BackOff(firstDelayMs, longestDelayMs) };
+    this.#entries.set(settlement.token, entry);
+    this.#send(entry);
+  }
+
+  /**
+   * Goes on until all is settled or the budget is over; then what is left gets a last try and is given up: it stays running in
+   * the database, where recovery finds it.
+   *
+   * @returns how many were given up
+   */
+  async close(budget: AbortSignal): Promise<number> {
+    this.#sendPostponed();
+    while (this.#entries.size > 0 && !budget.aborted) {
+      this.#settled.clear();
+      await this.#settled.wait(null, budget);
+    }
+    this.#sendPostponed();
+    await this.#sending;
+
+    return this.#giveUp();
+  }
+
+  #send(entry: Entry): void {
+    clearTimeout(entry.timer);
+    entry.timer = undefined;
+    this.#due.push(entry);
+    this.#sending ??= this.#sendAll();
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#due.length > 0) {
+      await this.#sendGroup(this.#due.splice(0, maxGroup));
+      await nextTurn();
+    }
+    this.#sending = null;
+  }
+
+  async #sendGroup(group: readonly Entry[]): Promise<void> {
+    try {
+      const answers = await this.#store.settle(group.map(({ settlement }) => settlement));
+      answers.forEach((answer, index) => this.#answered(group[index]!, answer));
+    } catch (error) {
+      await this.#refused(group, error);
+    }
+  }
+
+  async #refused(group: readonly Entry[], error: unknown): Promise<void> {
+    if (group.length === 1) {
+      return this.#postpone(group[0]!, error);
+    }
+
+    // The database may refuse one of them for good.
+    for (const entry of group) {
+      await this.#sendGroup([entry]);
+    }
+  }
+
+  #answered({ settlement, backOff }: Entry, answer: SettleAnswer): void {
+    this.#entries.delete(settlement.token);
+
+    if (answer.answer === 'lost') {
+      logLost(this.#logger, settlement);
+    } else if (answer.answer === 'attempt_missing') {
+      logMissing(this.#logger, settlement);
+    } else if (backOff.hasFailed) {
+      const fields = { event: 'settle_recovered', ...attemptFields(settlement) };
+      this.#logger.info(fields, 'an outcome was written after all');
+    }
+
+    this.#settled.notify();
+    this.#onSettled();
+  }
+
+  #postpone(entry: Entry, error: unknown): void {
+    if (!entry.backOff.hasFailed) {
+      const fields = { event: 'settle_failed', ...attemptFields(entry.settlement), error };
+      this.#logger.error(fields, 'an outcome could not be written; it is tried again');
+    }
+
+    entry.timer = setTimeout(() => this.#send(entry), entry.backOff.next());
+  }
+
+  #sendPostponed(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.timer !== undefined) {
+        this.#send(entry);
+      }
+    }
+  }
+
+  #giveUp(): number {
+    for (const { settlement, timer } of this.#entries.values()) {
+      clearTimeout(timer);
+      this.#logger.error(
+        { event: 'settle_given_up', ...attemptFields(settlement), outcome: settlement.outcome },
+        'an outcome could not be written before the stop; the job stays running until recovery decides',
+      );
+    }
+
+    return this.#entries.size;
+  }
+}

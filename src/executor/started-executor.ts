@@ -1,0 +1,191 @@
+import { AsyncResource } from 'node:async_hooks';
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Attempt } from '../core/attempt.ts';
+import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
+import type { StoreHint } from '../core/store.ts';
+import { attemptFields } from './attempt-log.ts';
+import { AttemptRunner } from './attempt-runner.ts';
+import { AttemptWatcher } from './attempt-watcher.ts';
+import type { ExecutorHost } from './executor-host.ts';
+import type { HandlerList } from './handler-list.ts';
+import { liveExecutors } from './live-executors.ts';
+import { persist } from './persist.ts';
+import { Poller } from './poller.ts';
+import { isRecovered, recover } from './recover.ts';
+import { recoverRunning } from './recover-running.ts';
+import type { RunningAttempt } from './running-attempt.ts';
+import { RunningAttempts } from './running-attempts.ts';
+import { Settler } from './settler.ts';
+import { longestTimerMs, settlesWithin } from './sleep.ts';
+
+/** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
+const maxUnsettled = 200;
+
+/** An executor from its start to its stop: one registration, one poller, the attempts that it holds. */
+export class StartedExecutor<Em> {
+  readonly #id = randomUUID();
+  readonly #host: ExecutorHost<Em>;
+  readonly #handlers: HandlerList<Em>;
+  readonly #options: ResolvedExecutorOptions;
+  readonly #running = new RunningAttempts(() => this.#poller.slotFreed());
+  /** Attempts that the stop interrupted: neither running nor to be settled. */
+  readonly #interrupted = new Map<string, RunningAttempt>();
+  readonly #settler: Settler;
+  readonly #watcher: AttemptWatcher;
+  readonly #runner: AttemptRunner<Em>;
+  readonly #poller: Poller;
+  readonly #stopping = new AbortController();
+  /** Aborted when the time for writing what is left is over. */
+  readonly #budget = new AbortController();
+  #polling: Promise<void> = Promise.resolve();
+  #unsubscribe: () => void = () => {};
+
+  constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
+    const { store, logger } = host;
+    this.#host = host;
+    this.#handlers = handlers;
+    this.#options = options;
+    this.#settler = new Settler(store, logger, () => this.#poller.slotFreed());
+    this.#watcher = new AttemptWatcher(store, this.#running, options, logger);
+    this.#runner = new AttemptRunner({
+      ...host,
+      handlers,
+      running: this.#running,
+      settle: settlement => this.#settler.settle(settlement),
+      interrupt: run => this.#interrupted.set(run.token, run),
+    });
+    this.#poller = new Poller({
+      claim: limit =>
+        store.claim({ executorId: this.#id, definitions: handlers.definitions, queues: options.queues, limit }),
+      begin: attempt => this.#begin(attempt),
+      release: attempts => store.release(attempts),
+      releaseForgotten: () => this.#releaseForgotten(),
+      freeSlots: () => Math.min(options.concurrency - this.#running.size, maxUnsettled - this.#settler.size),
+      pollIntervalMs: options.pollIntervalMs,
+      clock: host.clock,
+      logger,
+    });
+  }
+
+  /** Leaves nothing behind when it rejects. */
+  async open(): Promise<void> {
+    const { store, logger } = this.#host;
+    const { name, concurrency, queues } = this.#options;
+    const metadata = { definitions: this.#handlers.definitions, queues, concurrency };
+
+    liveExecutors.add(this.#id);
+    try {
+      await store.register({ id: this.#id, name, host: hostname(), metadata });
+      const recovered = await recoverRunning(store, id => liveExecutors.has(id), logger);
+      logger.info(
+        { event: 'executor_started', executorId: this.#id, name, recovered, connections: concurrency + 2 },
+        `executor started; it may use ${concurrency + 2} connections`,
+      );
+    } catch (error) {
+      await this.#retire();
+      throw error;
+    }
+
+    // A hint comes from whoever committed: what it sets off must not run in the context of a host's transaction.
+    this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
+    this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
+  }
+
+  /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
+  async close(): Promise<void> {
+    const { drainTimeoutMs, abortGraceMs } = this.#options;
+    this.#stopping.abort();
+    const timer = setTimeout(() => this.#budget.abort(), Math.min(drainTimeoutMs + abortGraceMs, longestTimerMs));
+
+    if (!(await settlesWithin(this.#running.whenEmpty(), drainTimeoutMs))) {
+      [...this.#running].forEach(run => run.abort('stopped'));
+      await settlesWithin(this.#running.whenEmpty(), abortGraceMs);
+    }
+    await this.#watcher.close([...this.#running, ...this.#interrupted.values()]);
+    this.#giveUpRunning();
+
+    await this.#polling;
+    const recovered = await this.#recoverInterrupted();
+    const unsettled = await this.#settler.close(this.#budget.signal);
+
+    clearTimeout(timer);
+    this.#unsubscribe();
+    await this.#retire();
+    this.#host.logger.info(
+      { event: 'executor_stopped', executorId: this.#id, recovered, unsettled },
+      'executor stopped',
+    );
+  }
+
+  #begin(attempt: Attempt): void {
+    this.#runner.run(attempt).catch((error: unknown) => {
+      const fields = { event: 'attempt_undecided', ...attemptFields(attempt), error };
+      this.#host.logger.error(fields, 'the outcome of an attempt could not be decided; it stays running');
+    });
+    this.#watcher.watch();
+  }
+
+  #heed(hint: StoreHint): void {
+    if (hint.kind === 'due') {
+      return this.#poller.wake();
+    }
+
+    const cancelled = this.#running.of(hint.key);
+    cancelled.forEach(run => run.abort('cancelled'));
+    if (cancelled.length === 0) {
+      // It may be on its way here in the answer of a claim.
+      this.#watcher.readStatusSoon();
+    }
+  }
+
+  async #releaseForgotten(): Promise<void> {
+    const { store } = this.#host;
+    const limit = 2 * this.#options.concurrency + maxUnsettled;
+    const held = await store.running({ executorId: this.#id, limit });
+    const forgotten = held.filter(({ token }) => !this.#knows(token));
+
+    if (forgotten.length > 0) {
+      await store.release(forgotten);
+    }
+  }
+
+  #knows(token: string): boolean {
+    return this.#running.has(token) || this.#settler.has(token) || this.#interrupted.has(token);
+  }
+
+  /** Whatever these handlers still do, their jobs are no longer theirs. */
+  #giveUpRunning(): void {
+    for (const run of [...this.#running]) {
+      run.abort('lost');
+      run.end();
+      this.#interrupted.set(run.token, run);
+      this.#running.remove(run);
+    }
+  }
+
+  async #recoverInterrupted(): Promise<number> {
+    const { store, logger } = this.#host;
+    const attempts = [...this.#interrupted.values()].map(run => run.ref);
+
+    try {
+      const answers = await persist(() => recover(store, attempts, 'shutdown', logger), this.#budget.signal);
+      return answers.filter(isRecovered).length;
+    } catch (error) {
+      const fields = { event: 'recover_failed', executorId: this.#id, attempts: attempts.length, error };
+      logger.error(fields, 'interrupted jobs could not be recovered; the next start does it');
+      return 0;
+    }
+  }
+
+  async #retire(): Promise<void> {
+    liveExecutors.delete(this.#id);
+
+    try {
+      await this.#host.store.retire(this.#id);
+    } catch (error) {
+      const fields = { event: 'retire_failed', executorId: this.#id, error };
+      this.#host.logger.warn(fields, 'an executor has stopped but is still listed as active');
+    }
+  }
+}
