@@ -1,4 +1,4 @@
-export { Jobs, type JobHandler, type JobsOptions } from './jobs.ts';
+export { Jobs, type ExecutorOptions, type JobHandler, type JobsOptions } from './jobs.ts';
 
 export {
   defineJob,
@@ -25,6 +25,7 @@ export { failureReasons, type FailureReason } from './core/failure-reason.ts';
 export type { AttemptSnapshot, JobSnapshot, Matched, StageResult } from './core/snapshot.ts';
 export type { Control } from './core/control.ts';
 export type { CancelAnswer, RetryAnswer, RunNowAnswer } from './core/store.ts';
+export { Executor } from './executor/executor.ts';
 export type { HandlerResult, RegisteredHandler, RunningJob } from './core/handler.ts';
 export { AttemptAbortedError, type AbortWhy } from './core/abort-reason.ts';
 export {
@@ -52,6 +53,18 @@ export {
   UnsupportedDriverError,
   type IdentityDifference,
 } from './core/errors.ts';
+export { ConcurrentUnitError, UnitControlError, UnitEndedError, UnitRolledBackError } from './unit-of-work/errors.ts';
+export { UnitOfWork, type ExecuteOptions } from './unit-of-work/unit-of-work.ts';
+export type { Consumed } from './unit-of-work/consumed.ts';
+export type { UnitOfWorkOptions } from './unit-of-work/options.ts';
+export type { Outbox, Unit } from './unit-of-work/unit.ts';
+export {
+  InvalidMessageError,
+  MessageContractError,
+  type ContractDifference,
+  type Message,
+  type OutboxOptions,
+} from './core/message.ts';
 export type { Clock } from './core/clock.ts';
 export type { Logger, LogFields } from './core/logger.ts';
 

@@ -1,24 +1,34 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { setTimeout as delay } from 'node:timers/promises';
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
+import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
 import { HintChannel } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { OwnSession } from './adapter/own-session.ts';
+import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
 import { stage, type StagingParts } from './adapter/stage.ts';
-import { submit } from './adapter/submit.ts';
+import { submit, type SubmittingParts } from './adapter/submit.ts';
+import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
+import { TransactionSession } from './adapter/transaction-session.ts';
 import { CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
 import type { AnyDefinition } from './core/definition.ts';
 import { durationMs, type Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
+import type { ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
 import { consoleLogger, type Logger } from './core/logger.ts';
 import type { JobQueries } from './core/queries.ts';
 import type { StageResult } from './core/snapshot.ts';
 import type { JobStore } from './core/store.ts';
 import { checkedSubmission, type Submission } from './core/submission.ts';
+import { Executor } from './executor/executor.ts';
+import type { ExecutorHost } from './executor/executor-host.ts';
+import type { UnitOfWorkOptions } from './unit-of-work/options.ts';
+import { UnitOfWork } from './unit-of-work/unit-of-work.ts';
 
 /** A handler in a file of its own: `JobHandler<typeof chargeCard, EntityManager>`. */
 export type JobHandler<D extends AnyDefinition, Em = EntityManager> = Handler<D, Em>;
@@ -35,6 +45,14 @@ export interface JobsOptions<Em extends EntityManager> {
    * pool's own limit holds, a minute by default. @default '30s'
    */
   readonly connectionTimeout?: Duration;
+  /** Leases, failures and delays of `unitOfWork.consume()`. */
+  readonly unitOfWork?: UnitOfWorkOptions;
+}
+
+/** What an executor runs, and how. */
+export interface ExecutorOptions<Em> extends Options {
+  /** One for each definition that this executor knows; jobs of others stay queued. */
+  readonly handlers: ReadonlyArray<RegisteredHandler<Em>>;
 }
 
 /** The one object that a host makes, for one ORM. Keeps no connection and no timer of its own; an executor does. */
@@ -44,32 +62,52 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    * trusted infrastructure, such as an executor of your own; application code uses `stage`, `submit` and `scope`.
    */
   readonly store: JobStore & JobQueries;
+  /** Handles messages and other pieces of work, each in one transaction: business rows, jobs, inbox and outbox. */
+  readonly unitOfWork: UnitOfWork<Em>;
   readonly #em: Em;
   readonly #staging: StagingParts;
-  readonly #submitting: Parameters<typeof submit>[0];
+  readonly #submitting: SubmittingParts;
+  readonly #executorHost: ExecutorHost<Em>;
 
   /**
    * @throws EntitiesNotRegisteredError when the ORM doesn't know `jobEntities`
    * @throws UnsupportedDriverError for a driver other than SQLite and PostgreSQL
    */
   constructor(options: JobsOptions<Em>) {
-    const { orm, clock, connectionTimeoutMs } = checkedOptions(options);
-    const em = orm.em;
+    const { em, clock, logger, connectionTimeoutMs } = checkedOptions(options);
     checkRegistered(em);
 
+    const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
     const hints = new HintChannel();
-    const session = new OwnSession(em, dialect, Math.random);
+    const session = new OwnSession(em, dialect, random);
+    const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
+    const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
 
     this.#em = em;
-    this.store = new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
+    this.store = storeOn(session);
     this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, () => hints.send({ kind: 'due' })) };
-    this.#submitting = {
-      session,
-      connectionTimeoutMs,
-      storeOn: session => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints }),
+    this.#submitting = { session, connectionTimeoutMs, storeOn };
+    this.#executorHost = {
+      store: this.store,
+      environment: new MikroOrmHandlerEnvironment(em, session, dialect, storeIn),
+      clock,
+      logger,
+      random,
     };
+    this.unitOfWork = new UnitOfWork({
+      dialect: dialect.name,
+      fork: () => em.fork({ disableContextResolution: true }) as Em,
+      refuseAmbientTransaction: operation => this.#refuseTransaction(operation, 'Call it outside of yours.'),
+      stage: (transaction, submissions) => stage(this.#staging, transaction, submissions.map(checkedSubmission)),
+      retry: write => retryTransient(write, random),
+      delay: (ms, signal) => delay(ms, undefined, { signal }),
+      clock,
+      random,
+      logger,
+      options: options.unitOfWork,
+    });
   }
 
   /**
@@ -102,7 +140,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => {
-      refuseAmbientTransaction(this.#em, 'submit()', 'Use `stage(em, …)` there.');
+      this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
       return submit(this.#submitting, submissions);
     });
   }
@@ -110,13 +148,22 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
     return controlOf(scope, this.store, operation => {
-      refuseAmbientTransaction(this.#em, operation, 'Call it before or after the transaction.');
+      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
     });
   }
 
   /** A handler of one definition; its payload's type comes from there, its EntityManager's from this ORM. */
   handler<D extends AnyDefinition>(definition: D, run: JobHandler<D, Em>): RegisteredHandler<Em> {
     return registerHandler(definition, run);
+  }
+
+  /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
+  executor({ handlers, ...options }: ExecutorOptions<Em>): Executor<Em> {
+    return new Executor(this.#executorHost, handlers, options);
+  }
+
+  #refuseTransaction(operation: string, advice: string): void {
+    refuseAmbientTransaction(this.#em, operation, advice);
   }
 }
 
@@ -142,5 +189,5 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
   }
 
   const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s' } = options;
-  return { orm, clock, logger, connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout') };
+  return { em: orm.em, clock, logger, connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout') };
 }
