@@ -88,4 +88,12 @@ export type {
 export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './core/attempt.ts';
 export type { JobQueries } from './core/queries.ts';
 
-export { InboxMessage, Job, JobAttempt, JobExecutor, OutboxMessage, jobEntities } from './entities/index.ts';
+export {
+  InboxMessage,
+  Job,
+  JobAttempt,
+  JobExecutor,
+  OutboxMessage,
+  ReadOnlyEntityError,
+  jobEntities,
+} from './entities/index.ts';

@@ -63,7 +63,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    */
   readonly store: JobStore & JobQueries;
   /** Handles messages and other pieces of work, each in one transaction: business rows, jobs, inbox and outbox. */
-  readonly unitOfWork: UnitOfWork<Em>;
+  readonly unitOfWork: Pick<UnitOfWork<Em>, 'execute' | 'consume'>;
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitting: SubmittingParts;
