@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../src/core/clock.ts';
+import { defineJob, type AnyDefinition } from '../../src/core/definition.ts';
+import type { JobQueries } from '../../src/core/queries.ts';
+import type { ClaimRequest, ExecutorRegistration, JobStore } from '../../src/core/store.ts';
+import type { Submission, SubmissionOptions } from '../../src/core/submission.ts';
+import { microsOf, type Micros } from '../../src/core/time.ts';
+import { jobEntities } from '../../src/entities/index.ts';
+import { Jobs } from '../../src/jobs.ts';
+import { createOrm, dbNameOf, dropOrm, openOrm, type CreateOptions, type Driver, type TestOrm } from './orm.ts';
+
+export const sendMail = defineJob<unknown>()({ name: 'mail.send' });
+export const buildReport = defineJob<unknown>()({ name: 'report.build', version: '2' });
+
+/** Stands still until it is told to go on. */
+export class ManualClock implements Clock {
+  #now: Micros;
+
+  constructor(start = new Date('2030-01-01T00:00:00Z')) {
+    this.#now = microsOf(start);
+  }
+
+  now(): Micros {
+    return this.#now;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms * 1000;
+  }
+
+  set(now: Micros): void {
+    this.#now = now;
+  }
+}
+
+export type SubmissionGiven = SubmissionOptions & {
+  readonly definition?: AnyDefinition;
+  readonly payload?: unknown;
+  readonly id?: string;
+  readonly notBefore?: Date;
+};
+
+/** One `mail.send` with an id of its own, unless something else is said. */
+export function aSubmission(given: SubmissionGiven = {}): Submission {
+  const { definition = sendMail, payload = {}, id = randomUUID(), ...options } = given;
+
+  return definition.create(payload, { id, ...options });
+}
+
+export function someSubmissions(count: number, given: SubmissionGiven = {}): Submission[] {
+  return Array.from({ length: count }, () => aSubmission(given));
+}
+
+/** For ten `mail.send` of every queue, unless something else is said. */
+export function aClaim(request: Partial<ClaimRequest> = {}): ClaimRequest {
+  return { executorId: 'executor-1', definitions: [sendMail], queues: null, limit: 10, ...request };
+}
+
+export function anExecutor(registration: Partial<ExecutorRegistration> = {}): ExecutorRegistration {
+  return { id: randomUUID(), name: 'billing', host: 'alpha', metadata: {}, ...registration };
+}
+
+/** `Jobs` on a database, with what tests reach it by. */
+export interface TestJobs {
+  readonly driver: Driver;
+  readonly orm: TestOrm;
+  readonly jobs: Jobs;
+  readonly store: JobStore & JobQueries;
+  readonly clock: ManualClock;
+}
+
+/** On a fresh database. Give its `orm` to `dropOrm` at the end. */
+export async function createJobs(driver: Driver, options: CreateOptions = {}): Promise<TestJobs> {
+  return jobsOn(driver, await createOrm(driver, jobEntities, options), new ManualClock());
+}
+
+/** As another process has them: an ORM and connections of its own on the database of `first`, and the same clock. */
+export async function openJobs(
+  { driver, orm, clock }: TestJobs,
+  options: Omit<CreateOptions, 'file'> = {},
+): Promise<TestJobs> {
+  return jobsOn(driver, await openOrm(driver, jobEntities, { dbName: dbNameOf(orm), ...options }), clock);
+}
+
+/** `Jobs` on a database that the tests of a block share; each test finds it empty. */
+export function useJobs(driver: Driver, options: CreateOptions = {}): TestJobs {
+  let current: TestJobs;
+  beforeAll(async () => void (current = await createJobs(driver, options)));
+  beforeEach(() => deleteJobs(current.orm));
+  afterAll(() => dropOrm(current.orm));
+
+  return {
+    driver,
+    get orm() {
+      return current.orm;
+    },
+    get jobs() {
+      return current.jobs;
+    },
+    get store() {
+      return current.store;
+    },
+    get clock() {
+      return current.clock;
+    },
+  };
+}
+
+async function deleteJobs(orm: TestOrm): Promise<void> {
+  for (const table of ['durable_job_attempt', 'durable_job', 'durable_executor']) {
+    await orm.em.fork().execute(`delete from ${table}`);
+  }
+}
+
+function jobsOn(driver: Driver, orm: TestOrm, clock: ManualClock): TestJobs {
+  const jobs = new Jobs({ orm, clock });
+
+  return { driver, orm, jobs, store: jobs.store, clock };
+}
