@@ -2,7 +2,7 @@ import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-
 import { check, isOneOf } from './check-constraint.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
-import { StateType } from './state-type.ts';
+import { CheckedStringType } from './checked-string-type.ts';
 
 export const inboxStates = ['processing', 'processed', 'failed', 'dead_lettered'] as const;
 export type InboxState = (typeof inboxStates)[number];
@@ -60,7 +60,7 @@ export const inboxMessageSchema: EntitySchema<DurableInboxMessage> = defineEntit
     version: p.string().fieldName('version').length(64),
     contentHash: p.string().fieldName('content_hash').length(64),
 
-    state: p.type(StateType).$type<InboxState>().fieldName('state').length(16),
+    state: p.type(CheckedStringType).$type<InboxState>().fieldName('state').length(16),
     token: p.string().fieldName('token').length(36).nullable(),
     leaseUntil: p.bigint('number').fieldName('lease_until').nullable(),
     failureCount: p.integer().fieldName('failure_count'),

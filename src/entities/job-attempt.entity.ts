@@ -2,7 +2,7 @@ import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-
 import { attemptStates, type AttemptState } from '../core/states.ts';
 import { check, isOneOf } from './check-constraint.ts';
 import { refuseRemoval } from './refuse-removal.ts';
-import { StateType } from './state-type.ts';
+import { CheckedStringType } from './checked-string-type.ts';
 
 /** One execution of a job. For reading; instants are microseconds since the Unix epoch, absent values are null. */
 class DurableJobAttempt {
@@ -53,7 +53,7 @@ export const jobAttemptSchema: EntitySchema<DurableJobAttempt> = defineEntity<Du
 
     token: p.string().fieldName('token').length(36),
     executorId: p.string().fieldName('executor_id').length(128),
-    state: p.type(StateType).$type<AttemptState>().fieldName('state').length(16),
+    state: p.type(CheckedStringType).$type<AttemptState>().fieldName('state').length(16),
     progress: p.integer().fieldName('progress'),
     progressMessage: p.text().fieldName('progress_message').nullable(),
     failureReason: p.string().fieldName('failure_reason').length(32).nullable(),

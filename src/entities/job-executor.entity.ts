@@ -1,7 +1,7 @@
 import { defineEntity, p, type EntitySchema } from '@mikro-orm/core';
 import { check, isOneOf } from './check-constraint.ts';
 import { refuseRemoval } from './refuse-removal.ts';
-import { StateType } from './state-type.ts';
+import { CheckedStringType } from './checked-string-type.ts';
 
 /** `active` holds jobs, `lapsed` was declared dead by another executor, `stopped` said goodbye. */
 export const executorStates = ['active', 'lapsed', 'stopped'] as const;
@@ -38,7 +38,7 @@ export const jobExecutorSchema: EntitySchema<DurableExecutor> = defineEntity<Dur
     id: p.string().fieldName('id').length(128).primary(),
     name: p.string().fieldName('name').length(255),
     host: p.string().fieldName('host').length(255),
-    state: p.type(StateType).$type<ExecutorState>().fieldName('state').length(16),
+    state: p.type(CheckedStringType).$type<ExecutorState>().fieldName('state').length(16),
     leaseUntil: p.bigint('number').fieldName('lease_until').nullable(),
     startedAt: p.bigint('number').fieldName('started_at'),
     metadata: p.text().fieldName('metadata').nullable(),

@@ -3,7 +3,7 @@ import { finishedStates, jobStates, type JobState } from '../core/states.ts';
 import { check, isOneOf } from './check-constraint.ts';
 import { createIndex, createUniqueIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
-import { StateType } from './state-type.ts';
+import { CheckedStringType } from './checked-string-type.ts';
 
 /**
  * A job, as it is stored. For reading: `em.find(Job, …)` works, what a flush finds changed here is not written.
@@ -124,7 +124,7 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     initialNotBefore: p.bigint('number').fieldName('initial_not_before').nullable(),
     nextRunAt: p.bigint('number').fieldName('next_run_at'),
 
-    state: p.type(StateType).$type<JobState>().fieldName('state').length(16),
+    state: p.type(CheckedStringType).$type<JobState>().fieldName('state').length(16),
     attemptCount: p.integer().fieldName('attempt_count'),
     failureCount: p.integer().fieldName('failure_count'),
     attemptToken: p.string().fieldName('attempt_token').length(36).nullable(),
@@ -175,6 +175,8 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     createIndex('durable_job_running_executor', `(executor_id) where state = 'running'`),
     // claim below a cap: what a queue runs
     createIndex('durable_job_running_queue', `(queue) where state = 'running'`),
+    // resolve all: what waits for its parents, in the order of the key
+    createIndex('durable_job_awaiting', `(scope_hash, id) where state = 'awaiting'`),
     // submit: who holds a unique key
     createUniqueIndex('durable_job_unique', '(unique_hash) where unique_hash is not null'),
     // prune and dead letters: what ended how, and when

@@ -2,7 +2,7 @@ import { defineEntity, p, type EntitySchema } from '@mikro-orm/core';
 import { check, isOneOf } from './check-constraint.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
-import { StateType } from './state-type.ts';
+import { CheckedStringType } from './checked-string-type.ts';
 
 export const outboxStates = ['pending', 'sending', 'sent', 'review'] as const;
 export type OutboxState = (typeof outboxStates)[number];
@@ -76,7 +76,7 @@ export const outboxMessageSchema: EntitySchema<DurableOutboxMessage> = defineEnt
     document: p.text().fieldName('document'),
     documentSha256: p.string().fieldName('document_sha256').length(64),
 
-    state: p.type(StateType).$type<OutboxState>().fieldName('state').length(16),
+    state: p.type(CheckedStringType).$type<OutboxState>().fieldName('state').length(16),
     lockToken: p.string().fieldName('lock_token').length(36).nullable(),
     leaseUntil: p.bigint('number').fieldName('lease_until').nullable(),
     leaseEpoch: p.integer().fieldName('lease_epoch'),
