@@ -87,7 +87,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
     this.#em = em;
     this.store = storeOn(session);
-    this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, () => hints.send({ kind: 'due' })) };
+    this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, awaiting => hints.staged(awaiting)) };
     this.#submitting = { session, connectionTimeoutMs, storeOn };
     this.#executorHost = {
       store: this.store,

@@ -1,3 +1,4 @@
+import type { JobKey } from '../core/job-key.ts';
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
 
 /** What both majors hand to transaction events: 7 marks savepoints, 6 links a nested transaction to its parent. */
@@ -11,23 +12,24 @@ interface Transaction {
  * after a rollback. One subscriber on the ORM's event manager, which forks share and transactions copy.
  */
 export class CommitWatch implements EventSubscriber {
-  readonly #onCommit: () => void;
-  /** Root transactions in which something was staged. */
-  readonly #marked = new WeakSet<Transaction>();
+  readonly #onCommit: (awaiting: readonly JobKey[]) => void;
+  /** Root transactions in which something was staged, with what is worth a look after the commit. */
+  readonly #marked = new WeakMap<Transaction, JobKey[]>();
   /** The transaction in which an EntityManager opens its savepoint, and the root of each savepoint: 7 links neither. */
   readonly #parents = new WeakMap<EntityManager, Transaction>();
   readonly #roots = new WeakMap<Transaction, Transaction>();
 
-  constructor(em: EntityManager, onCommit: () => void) {
+  constructor(em: EntityManager, onCommit: (awaiting: readonly JobKey[]) => void) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
   }
 
-  /** Calls back once the transaction of this EntityManager has committed. */
-  mark(em: EntityManager): void {
+  /** Calls back once the transaction of this EntityManager has committed. @param awaiting jobs that wait for parents */
+  mark(em: EntityManager, awaiting: readonly JobKey[]): void {
     // A fork with an event manager of its own doesn't have the subscriber yet.
     em.getEventManager().registerSubscriber(this);
-    this.#marked.add(this.#rootOf(em.getTransactionContext() as Transaction));
+    const root = this.#rootOf(em.getTransactionContext() as Transaction);
+    this.#marked.set(root, [...(this.#marked.get(root) ?? []), ...awaiting]);
   }
 
   beforeTransactionStart({ em, transaction }: TransactionEventArgs): void {
@@ -44,8 +46,9 @@ export class CommitWatch implements EventSubscriber {
   }
 
   afterTransactionCommit({ transaction }: TransactionEventArgs): void {
-    if (this.#marked.has(transaction as Transaction)) {
-      this.#onCommit();
+    const awaiting = this.#marked.get(transaction as Transaction);
+    if (awaiting !== undefined) {
+      this.#onCommit(awaiting);
     }
   }
 

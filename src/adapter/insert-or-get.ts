@@ -1,13 +1,20 @@
-import { InsertRefusedError, JobIdentityConflictError } from '../core/errors.ts';
+import {
+  InsertRefusedError,
+  InvalidSubmissionError,
+  JobIdentityConflictError,
+  ParentNotFoundError,
+} from '../core/errors.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { differencesBetween, type RequestFields } from '../core/same-request.ts';
 import type { StageResult } from '../core/snapshot.ts';
+import type { JobState } from '../core/states.ts';
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
 import type { Run } from './session.ts';
 import type { JobKeyRow, SqlDialect } from './sql/dialect.ts';
-import { deleteJobs } from './sql/shared/delete-jobs.ts';
+import { deleteDependencies, deleteJobs } from './sql/shared/delete-jobs.ts';
+import { insertDependencies, missingParents } from './sql/shared/insert-dependencies.ts';
 import { readByIdentity, readByUniqueHash } from './sql/shared/read-jobs.ts';
 import type { Tables } from './tables.ts';
 
@@ -33,11 +40,13 @@ export async function insertOrGet(
   createdAt: () => Micros,
 ): Promise<StageResult[]> {
   const items = foldEqual(submissions, createdAt);
+  refuseCircle(items);
 
   try {
     for (const chunk of chunksOf([...items.values()])) {
       await storeChunk(to, chunk);
     }
+    await waitForParents(to, [...items.values()].filter(isCreatedAwaiting));
   } catch (error) {
     await takeBack(to, [...items.values()]);
     throw error;
@@ -132,17 +141,52 @@ async function getByUniqueKey({ run, tables }: Target, items: readonly Item[]): 
   }
 }
 
+/** Writes what the new jobs wait for, and looks at their parents: in the inserting transaction, after the insert. */
+async function waitForParents({ dialect, run, tables }: Target, children: readonly Item[]): Promise<void> {
+  for (const chunk of chunksOf(children)) {
+    const dependencies = chunk.flatMap(({ row, submission }) => {
+      return submission.after.map(parentId => [row.scope_hash, row.id, parentId] as const);
+    });
+    const [missing] = await run(missingParents(tables, dependencies));
+    if (missing !== undefined) {
+      const child = chunk.find(
+        ({ row }) => rowKey(row) === rowKey({ scope_hash: missing.scope_hash as string, id: missing.job_id as string }),
+      )!;
+      throw new ParentNotFoundError(
+        { scope: child.submission.scope, id: child.submission.id },
+        missing.parent_id as string,
+      );
+    }
+
+    await run(insertDependencies(tables, dependencies));
+  }
+
+  for (const chunk of chunksOf(children)) {
+    const keys = chunk.map(({ row }) => [row.scope_hash, row.id] as const);
+    const moved = await dialect.resolveJobs(
+      run,
+      tables,
+      { of: 'keys', keys, limit: keys.length },
+      children[0]!.row.created_at,
+    );
+    const stateOf = new Map(moved.map(row => [rowKey(row), row.state as JobState]));
+    for (const item of chunk) {
+      const state = stateOf.get(rowKey(item.row));
+      if (state !== undefined) {
+        item.result = { ...item.result!, job: Object.freeze({ ...item.result!.job, state }) };
+      }
+    }
+  }
+}
+
 async function takeBack({ run, tables }: Target, items: readonly Item[]): Promise<void> {
   const created = items.filter(({ result }) => result?.created === true);
 
   try {
     for (const chunk of chunksOf(created)) {
-      await run(
-        deleteJobs(
-          tables,
-          chunk.map(({ row }) => [row.scope_hash, row.id]),
-        ),
-      );
+      const keys = chunk.map(({ row }) => [row.scope_hash, row.id] as const);
+      await run(deleteDependencies(tables, keys));
+      await run(deleteJobs(tables, keys));
     }
   } catch {
     // The database gave the whole transaction up, and what was inserted with it: the first error says why.
@@ -199,6 +243,34 @@ function* chunksOf(items: readonly Item[]): Generator<Item[]> {
 
   if (chunk.length > 0) {
     yield chunk;
+  }
+}
+
+function isCreatedAwaiting({ result }: Item): boolean {
+  return result!.created && result!.job.state === 'awaiting';
+}
+
+/** @throws InvalidSubmissionError where jobs of one call wait for each other: none of them would ever start */
+function refuseCircle(items: ReadonlyMap<string, Item>): void {
+  const cleared = new Set<Item>();
+  let open = [...items.values()];
+
+  for (;;) {
+    const free = open.filter(({ submission }) =>
+      submission.after.every(id => {
+        const parent = items.get(keyOf({ scope: submission.scope, id }));
+        return parent === undefined || cleared.has(parent);
+      }),
+    );
+    if (free.length === 0) {
+      break;
+    }
+    free.forEach(item => cleared.add(item));
+    open = open.filter(item => !cleared.has(item));
+  }
+
+  if (open.length > 0) {
+    throw new InvalidSubmissionError('after', `not make a circle: "${open[0]!.submission.id}" would wait for itself`);
   }
 }
 

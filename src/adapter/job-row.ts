@@ -23,6 +23,7 @@ export interface NewJobRow {
   readonly max_attempts: number;
   readonly initial_not_before: Micros | null;
   readonly next_run_at: Micros;
+  readonly state: 'queued' | 'awaiting';
   readonly on_interrupt: OnInterrupt;
   readonly timeout_ms: number | null;
   readonly retry_policy: string | null;
@@ -49,6 +50,7 @@ export function newJobRow(submission: Submission, createdAt: Micros): NewJobRow 
     max_attempts: submission.maxAttempts,
     initial_not_before: notBefore,
     next_run_at: firstDue,
+    state: submission.after.length === 0 ? 'queued' : 'awaiting',
     on_interrupt: submission.onInterrupt,
     timeout_ms: submission.timeoutMs,
     retry_policy: submission.retryPolicy === null ? null : JSON.stringify(submission.retryPolicy),
@@ -65,7 +67,6 @@ export function newJobRow(submission: Submission, createdAt: Micros): NewJobRow 
 export function snapshotOfNew(row: NewJobRow): JobSnapshot {
   return toSnapshot({
     ...row,
-    state: 'queued',
     attempt_limit: row.max_attempts,
     attempt_count: 0,
     failure_count: 0,

@@ -18,6 +18,7 @@ import type {
   RecoverAnswer,
   Recovery,
   ReleaseAnswer,
+  ResolveAnswer,
   RetryAnswer,
   RunningFilter,
   RunNowAnswer,
@@ -31,7 +32,7 @@ import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptKey, rowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
-import type { EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
+import type { Candidates, EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
 import { insertExecutor, stopExecutor } from './sql/shared/executors.ts';
@@ -72,9 +73,15 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
       const to = { dialect: this.#dialect, tables: this.#session.tables, run };
       return insertOrGet(to, submissions, () => this.#creationClock.next());
     };
-    // One item is one statement, atomic by itself; several are all or nothing.
-    const results = await (submissions.length === 1 ? store(this.#session.write) : this.#session.atomically(store));
+    // One item without parents is one statement, atomic by itself; all else is all or nothing.
+    const isOneStatement = submissions.length === 1 && submissions[0]!.after.length === 0;
+    const results = await (isOneStatement ? store(this.#session.write) : this.#session.atomically(store));
 
+    // Parents that ended in transactions beside ours didn't see these children, and we not their ends: look again.
+    const awaiting = results.filter(({ created, job }) => created && job.state === 'awaiting').map(({ job }) => job);
+    if (awaiting.length > 0) {
+      await this.resolve({ keys: awaiting, limit: awaiting.length });
+    }
     this.#wake(results.some(({ created }) => created));
     return results;
   }
@@ -133,7 +140,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     const stateOf = new Map(settled.map(row => [rowKey(row), row.state as JobState]));
     const fateOf = await this.#fatesOf(settlements.filter(settlement => !stateOf.has(keyOf(settlement))));
 
-    this.#wake(settled.some(({ state }) => state === 'queued'));
+    await this.#afterEnding(settled);
     return settlements.map(settlement => {
       const state = stateOf.get(keyOf(settlement)) ?? stateSettledBefore(settlement, fateOf(settlement));
       return state === null ? { answer: whyNotEnded(fateOf(settlement)) } : { answer: 'settled', state };
@@ -173,6 +180,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
       return (await this.get(key)) === null ? 'not_found' : 'finished';
     }
     if (row.state === 'cancelled') {
+      await this.#afterEnding([{ scope_hash: hash, id, state: 'cancelled' }]);
       return 'cancelled';
     }
 
@@ -180,12 +188,34 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     return 'requested';
   }
 
+  async resolve({
+    keys,
+    limit,
+  }: {
+    readonly keys?: readonly JobKey[];
+    readonly limit: number;
+  }): Promise<ResolveAnswer> {
+    return this.#resolve(
+      keys === undefined
+        ? { of: 'all', limit }
+        : { of: 'keys', keys: keys.map(hashed).map(({ scopeHash: hash, id }) => [hash, id] as const), limit },
+    );
+  }
+
   async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
     const { scopeHash: hash, id } = hashed(key);
     const [row] = await this.#session.write(retryJob(this.#session.tables, hash, id, at ?? this.#clock.now()));
 
-    this.#wake(row !== undefined);
-    return row === undefined ? whyNotRetried(await this.get(key)) : 'queued';
+    if (row === undefined) {
+      return whyNotRetried(await this.get(key));
+    }
+    if (row.state === 'awaiting') {
+      const { queued, cancelled } = await this.resolve({ keys: [key], limit: 1 });
+      return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
+    }
+
+    this.#wake(true);
+    return 'queued';
   }
 
   async runNow(key: JobKey): Promise<RunNowAnswer> {
@@ -225,7 +255,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
     const fateOf = await this.#fatesOf(attempts.filter(attempt => !stateOf.has(keyOf(attempt))));
 
-    this.#wake(ended.some(({ state }) => state === 'queued'));
+    await this.#afterEnding(ended);
     return attempts.map(attempt => stateOf.get(keyOf(attempt)) ?? whyNotEnded(fateOf(attempt)));
   }
 
@@ -235,12 +265,38 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     );
   }
 
+  /** A later statement than the one that ended the parents, or it would not see their ends. */
+  async #afterEnding(ended: readonly EndedRow[]): Promise<void> {
+    const keys = ended.filter(({ state }) => endsForChildren.has(state)).map(row => [row.scope_hash, row.id] as const);
+    await this.#resolve({ of: 'children', keys, limit: maxResolved });
+
+    this.#wake(ended.some(({ state }) => state === 'queued'));
+  }
+
+  async #resolve(candidates: Candidates): Promise<ResolveAnswer> {
+    if (candidates.keys?.length === 0) {
+      return { queued: 0, cancelled: 0 };
+    }
+
+    const { tables, write } = this.#session;
+    const moved = await this.#dialect.resolveJobs(write, tables, candidates, this.#clock.now());
+    const queued = moved.filter(({ state }) => state === 'queued').length;
+
+    this.#wake(queued > 0);
+    return { queued, cancelled: moved.length - queued };
+  }
+
   #wake(isNeeded: boolean): void {
     if (isNeeded) {
       this.#hints.send({ kind: 'due' });
     }
   }
 }
+
+/** The ends that decide about children; an interrupted parent keeps them waiting. */
+const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
+/** More children than this of one group of parents are left to the maintenance. */
+const maxResolved = 10_000;
 
 interface SeenLane extends Lane {
   readonly firstDueAt: Micros;
@@ -281,7 +337,11 @@ function whyNotRetried(job: JobSnapshot | null): RetryAnswer {
     return 'succeeded';
   }
 
-  return isFinished(job.state) ? 'no_starts_left' : 'not_finished';
+  if (!isFinished(job.state)) {
+    return 'not_finished';
+  }
+
+  return job.attemptCount < job.attemptLimit ? 'parents_not_succeeded' : 'no_starts_left';
 }
 
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {

@@ -30,8 +30,16 @@ export async function stage(
 
   const results = await insertOrGet({ dialect, tables, run: write }, submissions, () => creationClock.next());
   if (results.some(({ created }) => created)) {
-    commits.mark(em);
+    commits.mark(
+      em,
+      results.filter(isNewAndAwaiting).map(({ job: { scope, id } }) => ({ scope, id })),
+    );
   }
 
   return results;
+}
+
+/** Its parents may end in a transaction beside this one: neither sees the other, so it is looked at again after the commit. */
+function isNewAndAwaiting({ created, job }: StageResult): boolean {
+  return created && job.state === 'awaiting';
 }

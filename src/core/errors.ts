@@ -103,6 +103,21 @@ export class JobIdentityConflictError extends JobsError {
   }
 }
 
+/** A job was to wait for a job that is neither stored nor part of the same call. Nothing of the call is stored. */
+export class ParentNotFoundError extends JobsError {
+  readonly code = 'PARENT_NOT_FOUND';
+  readonly key: JobKey;
+  readonly parentId: string;
+
+  constructor(key: JobKey, parentId: string) {
+    super(
+      `Job ${describeKey(key)} is to wait for "${parentId}", which is neither stored in its scope nor part of this call.`,
+    );
+    this.key = key;
+    this.parentId = parentId;
+  }
+}
+
 /** The row of an attempt is gone, so the transition was not made: somebody deleted it by hand. */
 export class AttemptMissingError extends JobsError {
   readonly code = 'ATTEMPT_MISSING';

@@ -22,6 +22,8 @@ export interface ExecutorOptions {
    * take to reach the handler. Must be at least `progressInterval`. @default '15s'
    */
   readonly renewEvery?: Duration;
+  /** How often it looks after what any executor may do for all of them, such as jobs that wait for others. @default '30s' */
+  readonly maintenanceInterval?: Duration;
   /** How long `stop()` waits for handlers before it aborts their signals. @default '30s' */
   readonly drainTimeout?: Duration;
   /** How long `stop()` then waits for them before it gives their jobs up; late results are refused. @default '5s' */
@@ -43,6 +45,7 @@ export interface ResolvedExecutorOptions {
   readonly pollIntervalMs: number;
   readonly progressIntervalMs: number;
   readonly renewEveryMs: number;
+  readonly maintenanceIntervalMs: number;
   readonly drainTimeoutMs: number;
   readonly abortGraceMs: number;
   readonly name: string;
@@ -65,6 +68,7 @@ export function resolveExecutorOptions(
     pollIntervalMs: intervalMs('pollInterval', options.pollInterval ?? defaultPollInterval[capabilities.wakeUp]),
     progressIntervalMs: intervalMs('progressInterval', options.progressInterval ?? '1s'),
     renewEveryMs: intervalMs('renewEvery', options.renewEvery ?? '15s'),
+    maintenanceIntervalMs: intervalMs('maintenanceInterval', options.maintenanceInterval ?? '30s'),
     drainTimeoutMs: durationMs(options.drainTimeout ?? '30s', 'drainTimeout'),
     abortGraceMs: durationMs(options.abortGrace ?? '5s', 'abortGrace'),
     name: checkedName('name', options.name ?? hostname()),
@@ -81,7 +85,7 @@ export function resolveExecutorOptions(
 
 const defaultPollInterval = { none: '1s', local: '5s' } as const;
 const knownOptions: ReadonlySet<string> = new Set<keyof ExecutorOptions>([
-  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'drainTimeout', 'abortGrace', 'name', 'lease',
+  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease',
 ]); // prettier-ignore
 
 function checkNames(options: ExecutorOptions): void {

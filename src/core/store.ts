@@ -18,8 +18,10 @@ export interface JobStore {
 
   /**
    * Inserts, or gets what is there: the same request under a taken identity returns the stored job, a taken unique key its
-   * active holder. All or nothing, answers by position.
+   * active holder. All or nothing, answers by position. A job with parents waits until they have succeeded; it is answered as
+   * it is after its parents were looked at.
    *
+   * @throws ParentNotFoundError when a parent is neither stored nor in the batch; nothing of the batch is stored
    * @throws JobIdentityConflictError when an identity is taken by a different request; nothing of the batch is stored
    */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
@@ -81,8 +83,16 @@ export interface JobStore {
   cancel(key: JobKey, options: { readonly reason?: string }): Promise<CancelAnswer>;
 
   /**
+   * Looks at the parents of awaiting jobs and moves what can move: to queued when all have succeeded, to cancelled, with all
+   * awaiting descendants, when one has failed, was cancelled or is gone. By state and idempotent, so it may be called at any
+   * time by anybody; an interrupted parent keeps its children waiting. Without `keys` it looks at all awaiting jobs and
+   * moves at most `limit`, their descendants not counted.
+   */
+  resolve(which: { readonly keys?: readonly JobKey[]; readonly limit: number }): Promise<ResolveAnswer>;
+
+  /**
    * Queues a failed, cancelled or interrupted job again if it has starts left, with progress, error, mark and result
-   * cleared; its attempts stay. Due at `at`, or now.
+   * cleared; its attempts stay. Due at `at`, or now. Its parents are looked at again: it waits for those that are active.
    */
   retry(key: JobKey, options: { readonly at?: Micros }): Promise<RetryAnswer>;
 
@@ -163,9 +173,22 @@ export interface RunningFilter {
 
 /** `cancelled`: it will never start. `requested`: it runs, and was told. `finished`: too late, it had ended. */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
-export type RetryAnswer = 'queued' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'not_found';
+/** `awaiting`: it waits for its parents again. `parents_not_succeeded`: one of them has failed, was cancelled, or is gone. */
+export type RetryAnswer =
+  'queued' | 'awaiting' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'parents_not_succeeded' | 'not_found';
+/** How many jobs were moved. */
+export interface ResolveAnswer {
+  readonly queued: number;
+  readonly cancelled: number;
+}
 /** `due`: it is queued and due. */
 export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
-/** `due`: jobs were committed that may be due. `cancel`: a running job's cancel was committed. */
-export type StoreHint = { readonly kind: 'due' } | { readonly kind: 'cancel'; readonly key: JobKey };
+/**
+ * `due`: jobs were committed that may be due. `awaiting`: jobs were committed that wait for parents, which may have ended
+ * meanwhile: `resolve` them. `cancel`: a running job's cancel was committed.
+ */
+export type StoreHint =
+  | { readonly kind: 'due' }
+  | { readonly kind: 'awaiting'; readonly keys: readonly JobKey[] }
+  | { readonly kind: 'cancel'; readonly key: JobKey };

@@ -33,6 +33,11 @@ export interface SubmissionOptions {
   readonly uniqueKey?: string;
   /** Labels for people and for the handler; never part of the identity. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /**
+   * Its parents, at most 100 jobs of the same scope, in the same call or stored already: the job waits until all of them have
+   * succeeded, and is cancelled when one of them fails for good, is cancelled, or is gone. Never part of the identity.
+   */
+  readonly after?: ReadonlyArray<JobKey>;
 }
 
 /** A relative delay has no place in a request that may be repeated: with an `id`, give the instant. */
@@ -61,6 +66,8 @@ export interface Submission<Name extends string = string> extends JobKey {
   readonly lifetimeMs: number | null;
   readonly uniqueKey: string | null;
   readonly metadata: Readonly<Record<string, string>> | null;
+  /** The ids of its parents, each once; they are of the same scope. */
+  readonly after: readonly string[];
 }
 
 /** What a definition gives every submission of its own. */
@@ -76,8 +83,9 @@ export interface SubmissionDefaults<Name extends string = string> {
 
 const brand = Symbol.for('mikro-orm-jobs.submission');
 const maxPayloadBytes = 1_000_000;
+const maxParents = 100;
 const knownOptions = new Set([
-  'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'notBefore', 'delay',
+  'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'notBefore', 'delay',
 ]); // prettier-ignore
 
 /** @throws InvalidSubmissionError naming the field and the rule, before anything is sent */
@@ -92,9 +100,12 @@ export function createSubmission<Name extends string>(
     options.retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(options.retry));
   const effectiveRetry = retryPolicy ?? defaults.retryPolicy;
 
-  const submission: Submission<Name> = {
+  const key = {
     scope: checkedScope(options.scope ?? ''),
     id: options.id === undefined ? uuidV7() : checkedId(options.id),
+  };
+  const submission: Submission<Name> = {
+    ...key,
     name: defaults.name,
     version: defaults.version,
     payload: checkedPayload(payload),
@@ -108,6 +119,7 @@ export function createSubmission<Name extends string>(
     lifetimeMs: effectiveRetry === false ? null : effectiveRetry.lifetimeMs,
     uniqueKey: options.uniqueKey === undefined ? null : checkedName('uniqueKey', options.uniqueKey),
     metadata: options.metadata === undefined ? null : checkedMetadata(options.metadata),
+    after: checkedParents(key, options.after ?? []),
   };
 
   return Object.freeze(Object.defineProperty(submission, brand, { value: true }));
@@ -238,6 +250,25 @@ function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<R
   }
 
   return copy;
+}
+
+function checkedParents(key: JobKey, parents: ReadonlyArray<JobKey>): readonly string[] {
+  if (!Array.isArray(parents) || parents.length > maxParents) {
+    throw new InvalidSubmissionError('after', `be a list of at most ${maxParents} jobs`);
+  }
+
+  const ids = (parents as ReadonlyArray<JobKey | null | undefined>).map(parent => {
+    if (parent?.scope !== key.scope) {
+      throw new InvalidSubmissionError('after', 'name jobs of the same scope only');
+    }
+    if (parent.id === key.id) {
+      throw new InvalidSubmissionError('after', 'not name the job itself');
+    }
+
+    return checkedId(parent.id);
+  });
+
+  return Object.freeze([...new Set(ids)]);
 }
 
 /** An option that is wrong in a submission is the submission's error, with the field's name. */

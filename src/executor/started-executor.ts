@@ -6,10 +6,12 @@ import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { StoreHint } from '../core/store.ts';
 import { attemptFields } from './attempt-log.ts';
 import { AttemptRunner } from './attempt-runner.ts';
+import { AwaitingJobs } from './awaiting-jobs.ts';
 import { AttemptWatcher } from './attempt-watcher.ts';
 import type { ExecutorHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
 import { liveExecutors } from './live-executors.ts';
+import { Maintenance } from './maintenance.ts';
 import { persist } from './persist.ts';
 import { Poller } from './poller.ts';
 import { isRecovered, recover } from './recover.ts';
@@ -38,7 +40,10 @@ export class StartedExecutor<Em> {
   readonly #stopping = new AbortController();
   /** Aborted when the time for writing what is left is over. */
   readonly #budget = new AbortController();
+  readonly #awaiting: AwaitingJobs;
+  readonly #maintenance: Maintenance;
   #polling: Promise<void> = Promise.resolve();
+  #maintaining: Promise<void> = Promise.resolve();
   #unsubscribe: () => void = () => {};
 
   constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
@@ -55,6 +60,8 @@ export class StartedExecutor<Em> {
       settle: settlement => this.#settler.settle(settlement),
       interrupt: run => this.#interrupted.set(run.token, run),
     });
+    this.#awaiting = new AwaitingJobs(store, logger);
+    this.#maintenance = new Maintenance([this.#awaiting], options.maintenanceIntervalMs, logger);
     this.#poller = new Poller({
       claim: limit =>
         store.claim({ executorId: this.#id, definitions: handlers.definitions, queues: options.queues, limit }),
@@ -90,6 +97,7 @@ export class StartedExecutor<Em> {
     // A hint comes from whoever committed: what it sets off must not run in the context of a host's transaction.
     this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
     this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
+    this.#maintaining = this.#maintenance.run(this.#stopping.signal);
   }
 
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
@@ -106,11 +114,13 @@ export class StartedExecutor<Em> {
     this.#giveUpRunning();
 
     await this.#polling;
+    await this.#maintaining;
     const recovered = await this.#recoverInterrupted();
     const unsettled = await this.#settler.close(this.#budget.signal);
 
     clearTimeout(timer);
     this.#unsubscribe();
+    await this.#awaiting.close();
     await this.#retire();
     this.#host.logger.info(
       { event: 'executor_stopped', executorId: this.#id, recovered, unsettled },
@@ -129,6 +139,9 @@ export class StartedExecutor<Em> {
   #heed(hint: StoreHint): void {
     if (hint.kind === 'due') {
       return this.#poller.wake();
+    }
+    if (hint.kind === 'awaiting') {
+      return this.#awaiting.committed(hint.keys);
     }
 
     const cancelled = this.#running.of(hint.key);

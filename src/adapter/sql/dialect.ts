@@ -20,6 +20,8 @@ export interface SqlDialect {
   insertJobs(run: Run, tables: Tables, rows: readonly NewJobRow[]): Promise<JobKeyRow[]>;
   /** Starts what is due in the given lanes. */
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
+  /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
+  resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<EndedRow[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
   /** Answers the keys of what was written. */
   progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<JobKeyRow[]>;
@@ -57,7 +59,13 @@ export interface Start {
   readonly now: Micros;
 }
 
-/** A job whose attempt was ended, and the state that it has now. */
+/** Which awaiting jobs a resolve looks at: some, the children of some, or all; it moves at most so many. */
+export type Candidates = { readonly limit: number } & (
+  | { readonly of: 'keys' | 'children'; readonly keys: ReadonlyArray<readonly [scopeHash: string, id: string]> }
+  | { readonly of: 'all'; readonly keys?: undefined }
+);
+
+/** A job that was moved, and the state that it has now. */
 export interface EndedRow extends JobKeyRow {
   readonly state: string;
 }

@@ -16,11 +16,11 @@ export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
     )
     select
       x.scope_hash, x.id, x.scope, x.name, x.version, x.payload, x.queue, x.priority, x.max_attempts, x.max_attempts,
-      x.initial_not_before, x.next_run_at, 'queued', 0, 0, x.on_interrupt, x.timeout_ms, x.retry_policy, x.retry_until, 0,
+      x.initial_not_before, x.next_run_at, x.state, 0, 0, x.on_interrupt, x.timeout_ms, x.retry_policy, x.retry_until, 0,
       x.unique_key, x.unique_hash, x.metadata, 1, x.created_at
     from json_to_recordset(${JSON.stringify(rows)}::json) as x(
       scope_hash varchar, id varchar, scope text, name varchar, version varchar, payload text, queue varchar,
-      priority integer, max_attempts integer, initial_not_before bigint, next_run_at bigint, on_interrupt varchar,
+      priority integer, max_attempts integer, initial_not_before bigint, next_run_at bigint, state varchar, on_interrupt varchar,
       timeout_ms integer, retry_policy text, retry_until bigint, unique_key varchar, unique_hash varchar, metadata text,
       created_at bigint
     )

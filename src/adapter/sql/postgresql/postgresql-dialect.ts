@@ -8,6 +8,7 @@ import { insertJobs } from './insert-jobs.ts';
 import { recoverAttempts } from './recover-attempts.ts';
 import { releaseAttempts } from './release-attempts.ts';
 import { reportProgress } from './report-progress.ts';
+import { resolveJobs } from './resolve-jobs.ts';
 import { settleAttempts } from './settle-attempts.ts';
 import { startJob } from './start-job.ts';
 
@@ -25,6 +26,7 @@ export const postgresqlDialect: SqlDialect = {
   transaction: (run, work) => work(run),
 
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
+  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),
   startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],
 

@@ -1,6 +1,21 @@
 import type { Tables } from '../../tables.ts';
 import { sql, values, type Statement } from '../statement.ts';
 
+/** What the jobs that are taken back waited for. */
+export function deleteDependencies(
+  t: Tables,
+  keys: ReadonlyArray<readonly [scopeHash: string, id: string]>,
+): Statement {
+  return sql`
+    with taken_back(scope_hash, id) as (${values(keys)})
+    delete from ${t.dependency}
+    where exists (
+      select 1 from taken_back
+      where taken_back.scope_hash = ${t.dependency}.scope_hash and taken_back.id = ${t.dependency}.job_id
+    )
+  `;
+}
+
 /** Takes back jobs that this transaction has just inserted; nobody else has seen them. */
 export function deleteJobs(t: Tables, keys: ReadonlyArray<readonly [scopeHash: string, id: string]>): Statement {
   return sql`

@@ -2,11 +2,15 @@ import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import { sql, type Statement } from '../statement.ts';
 
-/** Queues a finished job again; the budget and the old attempts stay, what the last run left on the job is cleared. */
+/** Queues a finished job again, or lets it wait for its parents again; the budget and the old attempts stay, what the last run left on the job is cleared. */
 export function retryJob(t: Tables, scopeHash: string, id: string, at: Micros): Statement {
   return sql`
     update ${t.job}
-    set state = 'queued',
+    set state = case when exists (
+          select 1
+          from ${t.dependency} d left join ${t.job} p on p.scope_hash = d.scope_hash and p.id = d.parent_id
+          where d.scope_hash = ${scopeHash} and d.job_id = ${id} and coalesce(p.state, '') <> 'succeeded'
+        ) then 'awaiting' else 'queued' end,
         next_run_at = ${at},
         progress = 0, progress_message = null,
         last_error = null, failure_reason = null,
@@ -15,6 +19,11 @@ export function retryJob(t: Tables, scopeHash: string, id: string, at: Micros): 
         revision = revision + 1
     where scope_hash = ${scopeHash} and id = ${id}
       and state in ('failed', 'cancelled', 'interrupted') and attempt_count < attempt_limit
+      and not exists (
+        select 1
+        from ${t.dependency} d left join ${t.job} p on p.scope_hash = d.scope_hash and p.id = d.parent_id
+        where d.scope_hash = ${scopeHash} and d.job_id = ${id} and coalesce(p.state, 'cancelled') in ('failed', 'cancelled')
+      )
     returning state
   `;
 }

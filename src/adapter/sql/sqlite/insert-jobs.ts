@@ -13,7 +13,7 @@ export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
     )
     select
       x.scope_hash, x.id, x.scope, x.name, x.version, x.payload, x.queue, x.priority, x.max_attempts, x.max_attempts,
-      x.initial_not_before, x.next_run_at, 'queued', 0, 0, x.on_interrupt, x.timeout_ms, x.retry_policy, x.retry_until, 0,
+      x.initial_not_before, x.next_run_at, x.state, 0, 0, x.on_interrupt, x.timeout_ms, x.retry_policy, x.retry_until, 0,
       x.unique_key, x.unique_hash, x.metadata, 1, x.created_at
     from ${jsonRows(rows, [
       'scope_hash',
@@ -27,6 +27,7 @@ export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
       'max_attempts',
       'initial_not_before',
       'next_run_at',
+      'state',
       'on_interrupt',
       'timeout_ms',
       'retry_policy',

@@ -14,6 +14,7 @@ import { insertJobs } from './insert-jobs.ts';
 import { recoverJobs } from './recover-jobs.ts';
 import { releaseJobs } from './release-jobs.ts';
 import { reportAttemptProgress, reportJobProgress } from './report-progress.ts';
+import { resolveJobs } from './resolve-jobs.ts';
 import { settleJobs } from './settle-jobs.ts';
 import { startJob } from './start-job.ts';
 import { withShortBusyTimeout } from './with-short-busy-timeout.ts';
@@ -27,6 +28,7 @@ export const sqliteDialect: SqlDialect = {
 
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
 
+  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
   claimJobs: (session, claim) => start(session, claimJobs(session.tables, claim), claim.executorId, claim.now),
   startJob: async (session, one) => (await start(session, startJob(session.tables, one), one.executorId, one.now))[0],
 

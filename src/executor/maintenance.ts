@@ -1,0 +1,48 @@
+import type { Logger } from '../core/logger.ts';
+import { Health } from './health.ts';
+import { sleep } from './sleep.ts';
+
+/** Something that any executor may do for all of them, from time to time. */
+export interface MaintenancePart {
+  /** The stem of its log events: `resolve` logs `resolve_failed` and `resolve_recovered`. */
+  readonly name: string;
+  run(): Promise<unknown>;
+}
+
+/** Runs its parts in turn, again and again. A part that fails stops neither the others nor the next turn. */
+export class Maintenance {
+  readonly #parts: ReadonlyArray<MaintenancePart & { readonly health: Health }>;
+  readonly #intervalMs: number;
+
+  constructor(parts: readonly MaintenancePart[], intervalMs: number, logger: Logger) {
+    this.#parts = parts.map(part => ({
+      name: part.name,
+      run: () => part.run(),
+      health: new Health(part.name, logger),
+    }));
+    this.#intervalMs = intervalMs;
+  }
+
+  /** Resolves once stopping is aborted and the part that runs then has ended. Never rejects. */
+  async run(stopping: AbortSignal): Promise<void> {
+    while (!stopping.aborted) {
+      for (const part of this.#parts) {
+        await runGuarded(part);
+        if (stopping.aborted) {
+          return;
+        }
+      }
+
+      await sleep(this.#intervalMs, stopping);
+    }
+  }
+}
+
+async function runGuarded({ run, health }: MaintenancePart & { readonly health: Health }): Promise<void> {
+  try {
+    await run();
+    health.worked();
+  } catch (error) {
+    health.failed(error);
+  }
+}

@@ -1,0 +1,36 @@
+import { expect, test } from '@jest/globals';
+import { createOrm, dropOrm, forEachDriver } from '../../support/orm.ts';
+import { defineJob, jobEntities, Jobs, type JobsOptions } from '../../../src/index.ts';
+const step = defineJob<{ n: number }>()({ name: 'step' });
+void ({} as JobsOptions<never>);
+forEachDriver(driver => {
+  test('smoke', async () => {
+    const orm = await createOrm(driver, jobEntities as never);
+    const jobs = new Jobs({ orm });
+    const { store } = jobs;
+    const a = step.create({ n: 1 }, { id: 'a' });
+    const b = step.create({ n: 2 }, { id: 'b', after: [a] });
+    const c = step.create({ n: 3 }, { id: 'c', after: [a, b] });
+    const d = step.create({ n: 3 }, { id: 'd', after: [c] });
+    const r = await jobs.submit([d, c, b, a]);
+    expect(r.map(x => x.job.state)).toEqual(['awaiting', 'awaiting', 'awaiting', 'queued']);
+    await expect(jobs.submit(step.create({ n: 1 }, { after: [{ scope: '', id: 'zz' }] }))).rejects.toThrow(/zz/);
+    const x = step.create({ n: 1 }, { id: 'x', after: [{ scope: '', id: 'y' }] });
+    await expect(jobs.submit([x, step.create({ n: 1 }, { id: 'y', after: [x] })])).rejects.toThrow(/circle/);
+    await store.register({ id: 'e', name: 'e', host: 'h', metadata: {} });
+    const req = { executorId: 'e', definitions: [step], queues: null, limit: 10 };
+    const { attempts: [first] } = await store.claim(req);
+    await store.settle([{ ...first!, progress: null, outcome: 'succeeded', resultRef: null }]);
+    const st = async () => (await Promise.all(['a', 'b', 'c', 'd'].map(id => jobs.scope('').get(id)))).map(j => j!.state);
+    expect(await st()).toEqual(['succeeded', 'queued', 'awaiting', 'awaiting']);
+    expect(await jobs.scope('').cancel('b')).toBe('cancelled');
+    expect(await st()).toEqual(['succeeded', 'cancelled', 'cancelled', 'cancelled']);
+    expect(await jobs.scope('').retry('c')).toBe('parents_not_succeeded');
+    expect(await jobs.scope('').retry('b')).toBe('queued');
+    expect(await jobs.scope('').retry('c')).toBe('awaiting');
+    expect(await jobs.scope('').retry('d')).toBe('awaiting');
+    expect(await st()).toEqual(['succeeded', 'queued', 'awaiting', 'awaiting']);
+    expect(await store.resolve({ limit: 10 })).toEqual({ queued: 0, cancelled: 0 });
+    await dropOrm(orm);
+  });
+});
