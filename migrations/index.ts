@@ -1,7 +1,8 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { Migration20261130000000_durable_jobs } from './migration-0001-durable-jobs.ts';
+import { Migration20261130000001_durable_dependencies_queues_recurring } from './migration-0002-durable-dependencies-queues-recurring.ts';
 
-export { Migration20261130000000_durable_jobs };
+export { Migration20261130000000_durable_jobs, Migration20261130000001_durable_dependencies_queues_recurring };
 
 /**
  * The schema changes of this library, oldest first, for the `migrationsList` of a host that writes its migrations by hand.
@@ -9,4 +10,8 @@ export { Migration20261130000000_durable_jobs };
  */
 export const jobMigrations: MigrationObject[] = [
   { name: 'Migration20261130000000_durable_jobs', class: Migration20261130000000_durable_jobs },
+  {
+    name: 'Migration20261130000001_durable_dependencies_queues_recurring',
+    class: Migration20261130000001_durable_dependencies_queues_recurring,
+  },
 ];

@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { CheckConstraintViolationException } from '@mikro-orm/core';
 import { attemptStates, finishedStates, jobStates } from '../../src/core/states.ts';
-import { executorStates, inboxStates, jobEntities, outboxStates } from '../../src/entities/index.ts';
+import {
+  executorStates,
+  inboxStates,
+  jobEntities,
+  missedPolicies,
+  outboxStates,
+  overlapPolicies,
+} from '../../src/entities/index.ts';
 import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
 import {
+  aDependency,
   aFinishedJob,
   aJob,
   anAttempt,
@@ -11,6 +19,8 @@ import {
   anExecutor,
   anInboxMessage,
   anOutboxMessage,
+  aQueue,
+  aRecurringJob,
   aRunningJob,
   insert,
   type Row,
@@ -50,6 +60,35 @@ const refused: [title: string, check: string, row: Row][] = [
   ['the progress of an attempt is not above 100', 'durable_job_attempt_progress_check', anAttempt({ progress: 101 })],
 
   ['an executor is in a state of the model', 'durable_executor_state_check', anExecutor({ state: 'idle' })],
+
+  ['the cap of a queue is not 0', 'durable_job_queue_cap_check', aQueue({ max_running: 0 })],
+  ['the cap of a queue is not below 0', 'durable_job_queue_cap_check', aQueue({ max_running: -1 })],
+
+  [
+    'a recurring job holds or requeues what was interrupted',
+    'durable_recurring_job_interrupt_check',
+    aRecurringJob({ on_interrupt: 'fail' }),
+  ],
+  [
+    'missed occurrences are treated in a way of the model',
+    'durable_recurring_job_missed_check',
+    aRecurringJob({ missed: 'some' }),
+  ],
+  [
+    'the limit of missed occurrences is not below 1',
+    'durable_recurring_job_limit_check',
+    aRecurringJob({ missed: 'all', missed_limit: 0 }),
+  ],
+  [
+    'only who wants all missed occurrences limits them',
+    'durable_recurring_job_limit_check',
+    aRecurringJob({ missed: 'one', missed_limit: 5 }),
+  ],
+  [
+    'overlapping occurrences are treated in a way of the model',
+    'durable_recurring_job_overlap_check',
+    aRecurringJob({ overlap: 'replace' }),
+  ],
 
   [
     'an inbox message is in a state of the model',
@@ -102,6 +141,21 @@ const accepted: [title: string, table: string, row: Row][] = [
     'durable_outbox_message',
     anOutboxMessage({ state, lock_token: 'token', lease_until: 1 }),
   ]),
+  ...missedPolicies.map((missed): [string, string, Row] => [
+    'a recurring job',
+    'durable_recurring_job',
+    aRecurringJob({ missed }),
+  ]),
+  ...overlapPolicies.map((overlap): [string, string, Row] => [
+    'a recurring job',
+    'durable_recurring_job',
+    aRecurringJob({ overlap }),
+  ]),
+  ['a recurring job that requeues', 'durable_recurring_job', aRecurringJob({ on_interrupt: 'requeue' })],
+  ['a limit for all missed', 'durable_recurring_job', aRecurringJob({ missed: 'all', missed_limit: 1 })],
+  ['a queue without a cap', 'durable_job_queue', aQueue()],
+  ['a queue with a cap of 1', 'durable_job_queue', aQueue({ max_running: 1 })],
+  ['a paused queue', 'durable_job_queue', aQueue({ paused: true })],
   ['a job at full progress', 'durable_job', aRunningJob({ progress: 100 })],
   ['a job at its last start', 'durable_job', aRunningJob({ attempt_count: 3, attempt_limit: 3 })],
   ['an active job with a unique key', 'durable_job', aJob({ unique_hash: hash })],
@@ -126,7 +180,7 @@ forEachDriver(driver => {
 
     await insert(orm, table, row);
 
-    expect(await orm.em.execute(`select state from ${table}`)).toEqual([{ state: row.state }]);
+    expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
   });
 
   test('a unique key is held by one active job at a time', async () => {
@@ -150,6 +204,27 @@ forEachDriver(driver => {
     await insert(orm, 'durable_job_attempt', anAttempt({ ordinal: 2 }));
     await expect(insert(orm, 'durable_job', aJob())).rejects.toThrow(/unique/i);
     await expect(insert(orm, 'durable_job_attempt', anAttempt())).rejects.toThrow(/unique/i);
+  });
+
+  test('a job waits once for each of its parents', async () => {
+    await insert(orm, 'durable_job_dependency', aDependency());
+
+    await insert(orm, 'durable_job_dependency', aDependency({ parent_id: 'parent-2' }));
+    await insert(orm, 'durable_job_dependency', aDependency({ job_id: 'job-2' }));
+    await insert(orm, 'durable_job_dependency', aDependency({ scope_hash: hash }));
+    await expect(insert(orm, 'durable_job_dependency', aDependency())).rejects.toThrow(/unique/i);
+  });
+
+  test('a queue has one row, a recurring job one in its scope', async () => {
+    await orm.em.execute('delete from durable_job_queue');
+    await orm.em.execute('delete from durable_recurring_job');
+    await insert(orm, 'durable_job_queue', aQueue());
+    await insert(orm, 'durable_recurring_job', aRecurringJob());
+
+    await insert(orm, 'durable_job_queue', aQueue({ name: 'Default' }));
+    await insert(orm, 'durable_recurring_job', aRecurringJob({ scope_hash: hash }));
+    await expect(insert(orm, 'durable_job_queue', aQueue())).rejects.toThrow(/unique/i);
+    await expect(insert(orm, 'durable_recurring_job', aRecurringJob())).rejects.toThrow(/unique/i);
   });
 
   test('ids that differ in case are different ids', async () => {

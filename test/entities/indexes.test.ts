@@ -32,6 +32,15 @@ const indexes = [
     serves: [`select count(*) from durable_job where state = 'running' and queue = 'mail'`],
   },
   {
+    name: 'durable_job_awaiting',
+    columns: 'scope_hash, id',
+    predicate: `state = 'awaiting'`,
+    serves: [
+      `select scope_hash, id from durable_job where state = 'awaiting'`,
+      `select scope_hash, id from durable_job where state = 'awaiting' order by scope_hash, id limit 10`,
+    ],
+  },
+  {
     name: 'durable_job_unique',
     columns: 'unique_hash',
     predicate: 'unique_hash is not null',
@@ -52,6 +61,22 @@ const indexes = [
     serves: [
       `select scope_hash, id from durable_job order by created_at desc limit 50`,
       `select scope_hash, id from durable_job where created_at < 900 order by created_at desc limit 50`,
+    ],
+  },
+  {
+    name: 'durable_job_dependency_resolve',
+    columns: 'scope_hash, parent_id',
+    predicate: null,
+    serves: [`select job_id from durable_job_dependency where scope_hash = 'hash' and parent_id = 'job-77'`],
+  },
+  {
+    name: 'durable_recurring_job_due',
+    columns: 'next_fire_at',
+    predicate: 'not paused and next_fire_at is not null',
+    serves: [
+      `select scope_hash, id from durable_recurring_job
+       where not paused and next_fire_at <= 40 order by next_fire_at limit 10`,
+      `select min(next_fire_at) from durable_recurring_job where not paused and next_fire_at is not null`,
     ],
   },
   {
@@ -165,20 +190,30 @@ async function planOf(orm: TestOrm, driver: Driver, statement: string): Promise<
   return JSON.stringify(await orm.em.execute(`${explain} ${statement}`));
 }
 
-/** 6,000 jobs, mostly finished; as many messages. Enough for a planner to prefer an index. */
+/** 6,000 jobs, mostly finished; as many messages, dependencies and recurring jobs. Enough for a planner to prefer an index. */
 async function fill(orm: TestOrm): Promise<void> {
   const numbers = 'with recursive n(i) as (select 1 union all select i + 1 from n where i < 6000)';
   const columns =
     'scope_hash, id, scope, name, version, payload, queue, priority, max_attempts, attempt_limit, next_run_at, state, ' +
     'attempt_count, failure_count, attempt_token, executor_id, on_interrupt, progress, unique_hash, revision, created_at, ' +
     'finished_at';
-  const state = `case when i % 10 = 1 then 'queued' when i % 10 = 2 then 'running' when i % 10 = 3 then 'failed' else 'succeeded' end`;
+  const state = `case when i % 10 = 1 then 'queued' when i % 10 = 2 then 'running' when i % 10 = 3 then 'failed' when i % 100 = 4 then 'awaiting' else 'succeeded' end`;
 
   await orm.em.execute(
     `insert into durable_job (${columns}) ${numbers} select 'hash', 'job-' || i, '', case when i % 3 = 0 then 'send' else 'print' end,
        '1', '{}', case when i % 7 = 0 then 'mail' else 'default' end, 0, 10, 10, i, ${state}, 1, 0,
        case when i % 10 = 2 then 'token' end, case when i % 10 = 2 then 'executor-' || (i % 40) end, 'hold', 0,
-       case when i % 10 = 1 then 'hash-' || i end, 0, i, case when i % 10 not in (1, 2) then i end from n`,
+       case when i % 10 = 1 then 'hash-' || i end, 0, i, case when i % 10 not in (1, 2) and i % 100 <> 4 then i end from n`,
+  );
+  await orm.em.execute(
+    `insert into durable_job_dependency (scope_hash, job_id, parent_id)
+       ${numbers} select 'hash', 'job-' || i, 'job-' || (i / 2) from n`,
+  );
+  await orm.em.execute(
+    `insert into durable_recurring_job (scope_hash, id, scope, cron, time_zone, name, version, payload, queue, priority,
+       max_attempts, on_interrupt, missed, overlap, next_fire_at, paused, created_at, updated_at)
+       ${numbers} select 'hash', 'recurring-' || i, '', '0 3 * * *', 'UTC', 'send', '1', '{}', 'mail', 0,
+       10, 'hold', 'one', 'queue', case when i % 10 <> 1 then i end, i % 10 = 2, i, i from n`,
   );
   await orm.em.execute(
     `insert into durable_inbox_message (message_id, consumer, name, version, content_hash, state, failure_count, received_at, finished_at)

@@ -4,13 +4,27 @@ import {
   InboxMessage,
   Job,
   JobAttempt,
+  JobDependency,
   JobExecutor,
+  JobQueue,
   OutboxMessage,
   ReadOnlyEntityError,
+  RecurringJob,
   jobEntities,
 } from '../../src/entities/index.ts';
 import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
-import { aJob, anAttempt, anExecutor, anInboxMessage, anOutboxMessage, insert } from './rows.ts';
+import {
+  aDependency,
+  aJob,
+  anAttempt,
+  anExecutor,
+  anInboxMessage,
+  anOutboxMessage,
+  aQueue,
+  aRecurringJob,
+  insert,
+  type Row,
+} from './rows.ts';
 
 class Order {
   id!: string;
@@ -23,14 +37,31 @@ const orderSchema = defineEntity({
   properties: { id: p.string().primary(), note: p.string().nullable() },
 });
 
-type Stateful = new () => { state: string };
+interface ReadOnly {
+  readonly table: string;
+  readonly entity: new () => object;
+  readonly key: string;
+  readonly change: object;
+  readonly row: Row;
+}
 
-const entities: { table: string; entity: Stateful; key: string; row: ReturnType<typeof aJob> }[] = [
-  { table: 'durable_job', entity: Job, key: 'id', row: aJob() },
-  { table: 'durable_job_attempt', entity: JobAttempt, key: 'jobId', row: anAttempt() },
-  { table: 'durable_executor', entity: JobExecutor, key: 'id', row: anExecutor() },
-  { table: 'durable_inbox_message', entity: InboxMessage, key: 'consumer', row: anInboxMessage() },
-  { table: 'durable_outbox_message', entity: OutboxMessage, key: 'id', row: anOutboxMessage() },
+const cancelled = { state: 'cancelled' };
+const paused = { paused: true };
+const entities: ReadOnly[] = [
+  { table: 'durable_job', entity: Job, key: 'id', change: cancelled, row: aJob() },
+  { table: 'durable_job_attempt', entity: JobAttempt, key: 'jobId', change: cancelled, row: anAttempt() },
+  {
+    table: 'durable_job_dependency',
+    entity: JobDependency,
+    key: 'jobId',
+    change: { parentId: 'forged' },
+    row: aDependency(),
+  },
+  { table: 'durable_executor', entity: JobExecutor, key: 'id', change: cancelled, row: anExecutor() },
+  { table: 'durable_job_queue', entity: JobQueue, key: 'name', change: paused, row: aQueue() },
+  { table: 'durable_recurring_job', entity: RecurringJob, key: 'id', change: paused, row: aRecurringJob() },
+  { table: 'durable_inbox_message', entity: InboxMessage, key: 'consumer', change: cancelled, row: anInboxMessage() },
+  { table: 'durable_outbox_message', entity: OutboxMessage, key: 'id', change: cancelled, row: anOutboxMessage() },
 ];
 
 forEachDriver(driver => {
@@ -53,10 +84,10 @@ forEachDriver(driver => {
 
   test.each(entities)(
     'a flush passes over a changed row of $table and writes what else changed',
-    async ({ table, entity }) => {
+    async ({ table, entity, key, change }) => {
       const em = orm.em.fork();
       const before = await orm.em.execute(`select * from ${table}`);
-      (await em.findOneOrFail(entity, { state: { $ne: '' } })).state = 'cancelled';
+      Object.assign(await em.findOneOrFail(entity, { [key]: { $ne: '' } }), change);
       (await em.findOneOrFail(Order, 'order-1')).note = 'changed';
 
       await em.flush();
@@ -68,7 +99,7 @@ forEachDriver(driver => {
 
   test.each(entities)('a flush passes over a new row of $table', async ({ table, entity, key }) => {
     const em = orm.em.fork();
-    const stored = await em.findOneOrFail(entity, { state: { $ne: '' } });
+    const stored = await em.findOneOrFail(entity, { [key]: { $ne: '' } });
     em.persist(Object.assign(new entity(), stored, { [key]: 'forged' }));
 
     await em.flush();
@@ -76,16 +107,19 @@ forEachDriver(driver => {
     expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
   });
 
-  test.each(entities)('a flush that removes a row of $table fails and writes nothing', async ({ table, entity }) => {
-    const em = orm.em.fork();
-    (await em.findOneOrFail(Order, 'order-1')).note = 'changed';
-    em.remove(await em.findOneOrFail(entity, { state: { $ne: '' } }));
+  test.each(entities)(
+    'a flush that removes a row of $table fails and writes nothing',
+    async ({ table, entity, key }) => {
+      const em = orm.em.fork();
+      (await em.findOneOrFail(Order, 'order-1')).note = 'changed';
+      em.remove(await em.findOneOrFail(entity, { [key]: { $ne: '' } }));
 
-    await expect(em.flush()).rejects.toThrow(ReadOnlyEntityError);
+      await expect(em.flush()).rejects.toThrow(ReadOnlyEntityError);
 
-    expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
-    expect(await notes(orm)).toEqual([null]);
-  });
+      expect(await orm.em.execute(`select * from ${table}`)).toHaveLength(1);
+      expect(await notes(orm)).toEqual([null]);
+    },
+  );
 
   test('a reference is not removed either', async () => {
     const em = orm.em.fork();

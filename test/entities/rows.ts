@@ -1,6 +1,6 @@
 import type { TestOrm } from '../support/orm.ts';
 
-export type Row = Record<string, string | number | null>;
+export type Row = Record<string, string | number | boolean | null>;
 
 const now = 1_790_000_000_000_000;
 const hash = 'a'.repeat(64);
@@ -87,6 +87,38 @@ export function anOutboxMessage(row: Row = {}): Row {
     failure_count: 0,
     next_send_at: now,
     created_at: now,
+    ...row,
+  };
+}
+
+export function aDependency(row: Row = {}): Row {
+  return { scope_hash: hash, job_id: 'job-1', parent_id: 'parent-1', ...row };
+}
+
+export function aQueue(row: Row = {}): Row {
+  return { name: 'default', paused: false, updated_at: now, ...row };
+}
+
+export function aRecurringJob(row: Row = {}): Row {
+  return {
+    scope_hash: hash,
+    id: 'nightly',
+    scope: 'acme',
+    cron: '0 3 * * *',
+    time_zone: 'Europe/Berlin',
+    name: 'books.close',
+    version: '1',
+    payload: '{}',
+    queue: 'default',
+    priority: 0,
+    max_attempts: 10,
+    on_interrupt: 'hold',
+    missed: 'one',
+    overlap: 'queue',
+    next_fire_at: now,
+    paused: false,
+    created_at: now,
+    updated_at: now,
     ...row,
   };
 }

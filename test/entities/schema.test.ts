@@ -16,6 +16,12 @@ const tables = {
     'scope_hash job_id ordinal token executor_id state progress progress_message failure_reason error result_ref ' +
     'started_at ended_at',
   durable_executor: 'id name host state lease_until started_at metadata',
+  durable_job_dependency: 'scope_hash job_id parent_id',
+  durable_job_queue: 'name paused max_running changed_by updated_at',
+  durable_recurring_job:
+    'scope_hash id scope cron time_zone name version payload queue priority max_attempts timeout_ms retry_policy ' +
+    'lifetime_ms on_interrupt metadata missed missed_limit overlap next_fire_at last_fire_at paused changed_by ' +
+    'created_at updated_at',
   durable_inbox_message:
     'message_id consumer name version content_hash state token lease_until failure_count next_attempt_at last_error ' +
     'received_at finished_at',
@@ -54,7 +60,9 @@ forEachDriver(driver => {
   test.each(strategies)('with $name the names stay and the schema diff is empty', async ({ strategy }) => {
     orm = await createOrm(driver, jobEntities, { namingStrategy: strategy });
 
-    expect(await columnsOf(orm, 'durable_job')).toEqual(tables.durable_job.split(' '));
+    for (const [table, columns] of Object.entries(tables)) {
+      expect(await columnsOf(orm, table)).toEqual(columns.split(' '));
+    }
     expect(await schemaDiff(orm)).toBe('');
   });
 

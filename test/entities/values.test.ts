@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { Job, JobExecutor, OutboxMessage, jobEntities } from '../../src/entities/index.ts';
+import { Job, JobExecutor, JobQueue, OutboxMessage, RecurringJob, jobEntities } from '../../src/entities/index.ts';
 import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
-import { aJob, anExecutor, anOutboxMessage, insert } from './rows.ts';
+import { aJob, anExecutor, anOutboxMessage, aQueue, aRecurringJob, insert } from './rows.ts';
 
 const texts = {
   'key order': '{"b":1,"a":2,"10":3,"2":4}',
@@ -21,15 +21,14 @@ forEachDriver(driver => {
   let orm: TestOrm;
   beforeAll(async () => void (orm = await createOrm(driver, jobEntities)));
   beforeEach(async () => {
-    for (const table of ['durable_job', 'durable_executor', 'durable_outbox_message']) {
-      await orm.em.execute(`delete from ${table}`);
-    }
+    for (const schema of jobEntities) await orm.em.execute(`delete from ${schema.meta.tableName}`);
   });
   afterAll(() => dropOrm(orm));
 
   test.each(Object.entries(texts))('a payload with %s comes back byte for byte', async (_, payload) => {
     await insert(orm, 'durable_job', aJob({ payload, payload_override: payload, metadata: payload }));
     await insert(orm, 'durable_outbox_message', anOutboxMessage({ document: payload }));
+    await insert(orm, 'durable_recurring_job', aRecurringJob({ payload, metadata: payload }));
 
     const em = orm.em.fork();
     expect(await em.findOneOrFail(Job, { id: 'job-1' })).toMatchObject({
@@ -38,6 +37,7 @@ forEachDriver(driver => {
       metadata: payload,
     });
     expect(await em.findOneOrFail(OutboxMessage, 'message-1')).toMatchObject({ document: payload });
+    expect(await em.findOneOrFail(RecurringJob, { id: 'nightly' })).toMatchObject({ payload, metadata: payload });
   });
 
   test.each([2 ** 31, 1_790_000_000_123_457, latest])('the instant %d comes back as that number', async instant => {
@@ -47,6 +47,7 @@ forEachDriver(driver => {
       aJob({ created_at: instant, next_run_at: instant, initial_not_before: instant, retry_until: instant }),
     );
     await insert(orm, 'durable_executor', anExecutor({ lease_until: instant }));
+    await insert(orm, 'durable_recurring_job', aRecurringJob({ next_fire_at: instant, last_fire_at: instant }));
 
     const em = orm.em.fork();
     expect(await em.findOneOrFail(Job, { createdAt: instant })).toMatchObject({
@@ -58,6 +59,25 @@ forEachDriver(driver => {
     expect(await em.findOneOrFail(JobExecutor, { leaseUntil: { $gte: instant } })).toMatchObject({
       leaseUntil: instant,
     });
+    expect(await em.findOneOrFail(RecurringJob, { nextFireAt: instant })).toMatchObject({
+      nextFireAt: instant,
+      lastFireAt: instant,
+    });
+  });
+
+  test('`paused` is a boolean to the host, and one condition in SQL on every database', async () => {
+    await insert(orm, 'durable_job_queue', aQueue({ name: 'parameter', paused: true }));
+    await insert(orm, 'durable_job_queue', aQueue({ name: 'open', paused: false }));
+    await orm.em.execute(`insert into durable_job_queue (name, paused, updated_at) values ('literal', true, 1)`);
+
+    expect(await orm.em.execute('select name from durable_job_queue where paused order by name')).toEqual([
+      { name: 'literal' },
+      { name: 'parameter' },
+    ]);
+    expect(await orm.em.execute('select name from durable_job_queue where not paused')).toEqual([{ name: 'open' }]);
+    expect(await orm.em.fork().find(JobQueue, { paused: false })).toEqual([
+      expect.objectContaining({ name: 'open', paused: false, maxRunning: null }),
+    ]);
   });
 
   test('instants are exact up to 2255', () => {

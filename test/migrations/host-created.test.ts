@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { jobEntities } from '../../src/entities/index.ts';
 import { schemaDiff } from '../entities/schema-diff.ts';
-import { drivers, dropOrm, forEachDriver, mikroOrmMajor, type TestOrm } from '../support/orm.ts';
+import { drivers, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
+import { createMigration, run } from './create-migration.ts';
 import { hostWithFolder, removeFolder, temporaryFolder } from './host.ts';
-
-interface Created {
-  fileName: string;
-  code: string;
-  diff: { up: string[] };
-}
 
 let orm: TestOrm;
 let folder: string;
@@ -24,8 +20,8 @@ forEachDriver(driver => {
     const { code, diff } = await createMigration(orm);
     await run(orm, diff.up);
 
-    for (const table of ['job', 'job_attempt', 'executor', 'inbox_message', 'outbox_message']) {
-      expect(code).toMatch(new RegExp(`create table [\`"\\\\]+durable_${table}[\`"\\\\]`));
+    for (const schema of jobEntities) {
+      expect(code).toMatch(new RegExp(`create table [\`"\\\\]+${schema.meta.tableName}[\`"\\\\]`));
     }
     expect(await schemaDiff(orm)).toBe('');
     expect((await createMigration(orm)).fileName).toBe('');
@@ -51,14 +47,4 @@ if (drivers.includes('postgresql')) {
     expect(await schemaDiff(orm)).toBe('');
     expect((await createMigration(orm)).fileName).toBe('');
   });
-}
-
-async function createMigration(orm: TestOrm): Promise<Created> {
-  const migrator = orm.migrator as unknown as Record<'create' | 'createMigration', () => Promise<Created>>;
-
-  return mikroOrmMajor === 6 ? migrator.createMigration() : migrator.create();
-}
-
-async function run(orm: TestOrm, statements: readonly string[]): Promise<void> {
-  for (const sql of statements.filter(line => line !== '')) await orm.em.execute(sql);
 }

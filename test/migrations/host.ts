@@ -4,15 +4,24 @@ import os from 'node:os';
 import path from 'node:path';
 import { jobMigrations } from '../../migrations/index.ts';
 import { jobEntities } from '../../src/entities/index.ts';
-import { createOrm, type Driver, type OrmOptions, type TestOrm } from '../support/orm.ts';
+import { createOrm, openOrm, type CreateOptions, type Driver, type OrmOptions, type TestOrm } from '../support/orm.ts';
 
 /** A host on an empty database that runs the shipped migrations. */
-export function hostWithList(driver: Driver, options: OrmOptions = {}): Promise<TestOrm> {
+export function hostWithList(driver: Driver, options: CreateOptions = {}): Promise<TestOrm> {
   return createOrm(driver, jobEntities, {
     createSchema: false,
     extensions: [Migrator],
     migrations: { migrationsList: jobMigrations, snapshot: false, silent: true },
     ...options,
+  });
+}
+
+/** A host on a database that exists, with these migrations. */
+export function hostOn(driver: Driver, dbName: string, migrations: OrmOptions['migrations']): Promise<TestOrm> {
+  return openOrm(driver, jobEntities, {
+    dbName,
+    extensions: [Migrator],
+    migrations: { snapshot: false, silent: true, ...migrations },
   });
 }
 

@@ -99,7 +99,7 @@ if (drivers.includes('postgresql')) {
 
     await orm.migrator.up();
 
-    expect(await tables(orm, 'postgresql')).toEqual(Array(5).fill(schema));
+    expect(await tables(orm, 'postgresql')).toEqual(Array(jobEntities.length).fill(schema));
     expect(await schemaDiff(orm)).toBe('');
     expect(await needsMigration(orm)).toBe(false);
     await orm.migrator.down({ to: 0 });
@@ -114,7 +114,7 @@ if (drivers.includes('postgresql') && mikroOrmMajor === 7) {
 
     await orm.migrator.up({ schema: 'tenant' } as object);
 
-    expect(await tables(orm, 'postgresql')).toEqual(Array(5).fill('tenant'));
+    expect(await tables(orm, 'postgresql')).toEqual(Array(jobEntities.length).fill('tenant'));
   });
 }
 
