@@ -5,6 +5,7 @@ import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
 import { HintChannel } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
+import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
@@ -20,6 +21,7 @@ import { durationMs, type Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
 import type { ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
+import { queueControlOf, type QueueControl } from './core/queue-control.ts';
 import { consoleLogger, type Logger } from './core/logger.ts';
 import type { JobQueries } from './core/queries.ts';
 import type { StageResult } from './core/snapshot.ts';
@@ -64,6 +66,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly store: JobStore & JobQueries;
   /** Handles messages and other pieces of work, each in one transaction: business rows, jobs, inbox and outbox. */
   readonly unitOfWork: Pick<UnitOfWork<Em>, 'execute' | 'consume'>;
+  /** Pauses queues, and caps how many of their jobs run at once, for all executors together. */
+  readonly queues: QueueControl;
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitting: SubmittingParts;
@@ -86,6 +90,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
 
     this.#em = em;
+    this.queues = queueControlOf(new MikroOrmQueueStore({ session, clock, hints }), operation => {
+      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
+    });
     this.store = storeOn(session);
     this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, awaiting => hints.staged(awaiting)) };
     this.#submitting = { session, connectionTimeoutMs, storeOn };

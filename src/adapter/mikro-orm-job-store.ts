@@ -16,8 +16,10 @@ import type {
   ProgressAnswer,
   ProgressReport,
   RecoverAnswer,
+  RecoverLapsedAnswer,
   Recovery,
   ReleaseAnswer,
+  RenewAnswer,
   ResolveAnswer,
   RetryAnswer,
   RunningFilter,
@@ -27,20 +29,20 @@ import type {
 } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
+import { claimDueJobs } from './claim-due-jobs.ts';
 import { fatesByToken, stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptKey, rowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
-import type { Row, Session } from './session.ts';
-import type { Candidates, EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
+import type { Session } from './session.ts';
+import type { Candidates, EndedRow, SqlDialect } from './sql/dialect.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
-import { insertExecutor, stopExecutor } from './sql/shared/executors.ts';
-import { look } from './sql/shared/look.ts';
+import { insertExecutor, lapseExecutors, renewLease, stopExecutor } from './sql/shared/executors.ts';
 import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
-import { runningJobs } from './sql/shared/running-jobs.ts';
+import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
 
 /** What a store is made of; the same for one on its own connections and one inside a transaction. */
 export interface StoreParts {
@@ -53,7 +55,7 @@ export interface StoreParts {
 
 /** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
 export class MikroOrmJobStore implements JobStore, JobQueries {
-  readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: false } as const);
+  readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: true } as const);
   readonly #session: Session;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
@@ -94,16 +96,37 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     await this.#session.write(stopExecutor(this.#session.tables, executorId));
   }
 
+  async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
+    const { read, tables, write } = this.#session;
+    const [renewed] = await write(renewLease(tables, executorId, leaseUntil));
+    if (renewed === undefined) {
+      return { answer: 'lapsed' };
+    }
+
+    const held = await read(runningJobs(tables, { executorId, limit: maxHeld }));
+    return {
+      answer: 'renewed',
+      attempts: held.map(row => ({
+        token: row.attempt_token as string,
+        status: row.cancel_requested_at === null ? 'active' : 'cancel_requested',
+      })),
+    };
+  }
+
+  async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
+    const { read, tables, write } = this.#session;
+    const lapsed = await write(lapseExecutors(tables, this.#clock.now()));
+    const orphans = (await read(orphanedJobs(tables, limit))).map(toRunningAttempt);
+    const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });
+
+    return {
+      lapsed: lapsed.map(row => row.id as string),
+      recovered: answers.filter(answer => answer !== 'lost' && answer !== 'attempt_missing').length,
+    };
+  }
+
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
-    const now = this.#clock.now();
-    const lanes = (await this.#session.read(look(this.#session.tables, request))).map(toLane);
-    const due = lanes.filter(lane => lane.firstDueAt <= now);
-
-    const attempts = due.length === 0 || request.limit < 1 ? [] : await this.#claimLanes(request, due, now);
-
-    // A lane that gave something may have more, or something later, that the look didn't see: ask again at once.
-    const isWorthAsking = attempts.length > 0 || (request.limit < 1 && due.length > 0);
-    return { attempts, nextDueAt: isWorthAsking ? now : earliest(lanes.filter(lane => lane.firstDueAt > now)) };
+    return claimDueJobs({ session: this.#session, dialect: this.#dialect }, request, this.#clock.now());
   }
 
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
@@ -244,13 +267,6 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     return this.#hints.subscribe(listener);
   }
 
-  async #claimLanes({ executorId, limit }: ClaimRequest, lanes: readonly SeenLane[], now: Micros): Promise<Attempt[]> {
-    const tokens = Array.from({ length: limit }, () => uuidV4());
-    const rows = await this.#dialect.claimJobs(this.#session, { lanes: lanes.map(bareLane), executorId, tokens, now });
-
-    return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
-  }
-
   async #answersFor(attempts: readonly AttemptRef[], ended: ReadonlyArray<EndedRow>): Promise<string[]> {
     const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
     const fateOf = await this.#fatesOf(attempts.filter(attempt => !stateOf.has(keyOf(attempt))));
@@ -293,41 +309,12 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   }
 }
 
+/** More attempts than any executor runs. */
+const maxHeld = 100_000;
 /** The ends that decide about children; an interrupted parent keeps them waiting. */
 const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
 /** More children than this of one group of parents are left to the maintenance. */
 const maxResolved = 10_000;
-
-interface SeenLane extends Lane {
-  readonly firstDueAt: Micros;
-}
-
-function toLane(row: Row): SeenLane {
-  return {
-    queue: row.queue as string,
-    name: row.name as string,
-    version: row.version as string,
-    priority: Number(row.priority),
-    firstDueAt: Number(row.first_due_at),
-  };
-}
-
-function bareLane({ queue, name, version, priority }: SeenLane): Lane {
-  return { queue, name, version, priority };
-}
-
-function earliest(lanes: readonly SeenLane[]): Micros | null {
-  return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
-}
-
-/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
-function byClaimOrder(a: Row, b: Row): number {
-  return (
-    Number(b.priority) - Number(a.priority) ||
-    Number(a.next_run_at) - Number(b.next_run_at) ||
-    Number(a.created_at) - Number(b.created_at)
-  );
-}
 
 function whyNotRetried(job: JobSnapshot | null): RetryAnswer {
   if (job === null) {

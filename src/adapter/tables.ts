@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { EntitiesNotRegisteredError } from '../core/errors.ts';
-import { Job, JobAttempt, JobDependency, JobExecutor, jobEntities } from '../entities/index.ts';
+import { Job, JobAttempt, JobDependency, JobExecutor, JobQueue, jobEntities } from '../entities/index.ts';
 import { tableName } from '../entities/table-name.ts';
 import { Raw } from './sql/statement.ts';
 
@@ -10,6 +10,7 @@ export interface Tables {
   readonly attempt: Raw;
   readonly executor: Raw;
   readonly dependency: Raw;
+  readonly queue: Raw;
 }
 
 export function tablesOf(em: EntityManager): Tables {
@@ -17,6 +18,7 @@ export function tablesOf(em: EntityManager): Tables {
     job: new Raw(tableName(em, Job)),
     attempt: new Raw(tableName(em, JobAttempt)),
     executor: new Raw(tableName(em, JobExecutor)),
+    queue: new Raw(tableName(em, JobQueue)),
     dependency: new Raw(tableName(em, JobDependency)),
   };
 }

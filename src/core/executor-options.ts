@@ -18,8 +18,8 @@ export interface ExecutorOptions {
   /** How often changed progress is written, for all running handlers in one statement; at least 10 ms. @default '1s' */
   readonly progressInterval?: Duration;
   /**
-   * How often the cancel marks of running jobs are read, while any runs: so long may a cancel that another process asked for
-   * take to reach the handler. Must be at least `progressInterval`. @default '15s'
+   * How often its lease is renewed and the cancel marks of its running jobs are read: so long may a cancel that another process
+   * asked for take to reach the handler. Must be at least `progressInterval`. @default '15s'
    */
   readonly renewEvery?: Duration;
   /** How often it looks after what any executor may do for all of them, such as jobs that wait for others. @default '30s' */
@@ -31,10 +31,15 @@ export interface ExecutorOptions {
   /** For people: which executor this is. 1 to 255 characters. @default the host's name */
   readonly name?: string;
   /**
-   * Only `false` for now: the executor holds its jobs without a lease, so one process at a time may run executors on one
-   * database. What a killed process left running is recovered when the next one starts. @default false
+   * How long it holds its jobs without renewing. When its process dies, another executor recovers them after that time. Must
+   * exceed `renewEvery` and `clockSkew` with a tenth of itself to spare, and, on SQLite, the longest transaction of the host.
+   *
+   * `false`: without a lease, for one process at a time on a database. What a killed process left running is then recovered when
+   * the next one starts, at once. @default '60s'
    */
-  readonly lease?: false;
+  readonly lease?: Duration | false;
+  /** How far the clocks of the executors' machines may be apart: so much early it takes its own lease for lost. @default '5s' */
+  readonly clockSkew?: Duration;
 }
 
 /** The same with defaults, in milliseconds. */
@@ -49,7 +54,9 @@ export interface ResolvedExecutorOptions {
   readonly drainTimeoutMs: number;
   readonly abortGraceMs: number;
   readonly name: string;
-  readonly lease: false;
+  /** Null: without a lease. */
+  readonly leaseMs: number | null;
+  readonly clockSkewMs: number;
 }
 
 /**
@@ -72,7 +79,8 @@ export function resolveExecutorOptions(
     drainTimeoutMs: durationMs(options.drainTimeout ?? '30s', 'drainTimeout'),
     abortGraceMs: durationMs(options.abortGrace ?? '5s', 'abortGrace'),
     name: checkedName('name', options.name ?? hostname()),
-    lease: checkedLease(options.lease),
+    leaseMs: options.lease === false ? null : durationMs(options.lease ?? '60s', 'lease'),
+    clockSkewMs: durationMs(options.clockSkew ?? '5s', 'clockSkew'),
   };
 
   if (resolved.renewEveryMs < resolved.progressIntervalMs) {
@@ -80,12 +88,14 @@ export function resolveExecutorOptions(
     throw new InvalidOptionError('renewEvery', rule, resolved.renewEveryMs);
   }
 
+  checkLease(resolved);
+
   return Object.freeze(resolved);
 }
 
 const defaultPollInterval = { none: '1s', local: '5s' } as const;
 const knownOptions: ReadonlySet<string> = new Set<keyof ExecutorOptions>([
-  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease',
+  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease', 'clockSkew',
 ]); // prettier-ignore
 
 function checkNames(options: ExecutorOptions): void {
@@ -134,10 +144,10 @@ function checkedName(option: string, name: string): string {
   return name;
 }
 
-function checkedLease(lease: false | undefined): false {
-  if (lease !== undefined && lease !== false) {
-    throw new InvalidOptionError('lease', 'be `false`, or be left out', lease);
+/** A tenth of the lease is left for the renewal itself, which may have to be tried again. */
+function checkLease({ leaseMs, renewEveryMs, clockSkewMs }: ResolvedExecutorOptions): void {
+  if (leaseMs !== null && leaseMs * 0.9 <= renewEveryMs + clockSkewMs) {
+    const rule = `exceed \`renewEvery\` (${renewEveryMs} ms) and \`clockSkew\` (${clockSkewMs} ms) with a tenth of itself to spare`;
+    throw new InvalidOptionError('lease', rule, leaseMs);
   }
-
-  return false;
 }

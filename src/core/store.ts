@@ -26,8 +26,21 @@ export interface JobStore {
    */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
 
-  /** Makes an executor known, active and without a lease. @throws when its id is taken */
+  /** Makes an executor known and active; only a known one that is active may start jobs. @throws when its id is taken */
   register(executor: ExecutorRegistration): Promise<void>;
+
+  /**
+   * Extends the lease of an active executor, and with it its hold on all that it runs, and tells of its running attempts.
+   * The lease's time is not judged: one that is over and not yet declared lapsed comes back. `lapsed`: it was declared dead, or
+   * has no lease, and holds nothing any more.
+   */
+  renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer>;
+
+  /**
+   * Declares executors dead whose lease is not later than now, each by exactly one caller, and recovers the attempts of
+   * executors that are dead or stopped, at most `limit`, as their jobs declare, reason `lease_lapsed`.
+   */
+  recoverLapsed(limit: number): Promise<RecoverLapsedAnswer>;
 
   /** Marks an executor stopped; what it still holds is not touched. */
   retire(executorId: string): Promise<void>;
@@ -119,8 +132,24 @@ export interface ExecutorRegistration {
   readonly id: string;
   readonly name: string;
   readonly host: string;
+  /** Null: without a lease, so never declared dead by others. */
+  readonly leaseUntil: Micros | null;
   /** Definitions, queues and concurrency, for people. */
   readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+export type RenewAnswer =
+  | {
+      readonly answer: 'renewed';
+      readonly attempts: ReadonlyArray<{ readonly token: string; readonly status: AttemptStatus }>;
+    }
+  | { readonly answer: 'lapsed' };
+
+export interface RecoverLapsedAnswer {
+  /** The executors that this call declared dead. */
+  readonly lapsed: readonly string[];
+  /** How many attempts it recovered. */
+  readonly recovered: number;
 }
 
 export interface ClaimRequest {
@@ -135,6 +164,8 @@ export interface ClaimAnswer {
   readonly attempts: Attempt[];
   /** When the next job that this request matches is due, after what was claimed; null: none is queued. May be in the past. */
   readonly nextDueAt: Micros | null;
+  /** Whether something due was held back by the cap of its queue: worth asking again when a job has ended. */
+  readonly isHeldBack: boolean;
 }
 
 export interface ProgressReport extends AttemptRef, Progress {}

@@ -26,14 +26,15 @@ export class AttemptWatcher {
   constructor(
     store: Pick<JobStore, 'progress' | 'status'>,
     running: RunningAttempts,
-    { progressIntervalMs, renewEveryMs }: ResolvedExecutorOptions,
+    { progressIntervalMs, renewEveryMs, leaseMs }: ResolvedExecutorOptions,
     logger: Logger,
   ) {
     this.#store = store;
     this.#running = running;
     this.#logger = logger;
     this.#tickMs = progressIntervalMs;
-    this.#ticksPerStatus = Math.floor(renewEveryMs / progressIntervalMs);
+    // With a lease, its renewals tell.
+    this.#ticksPerStatus = leaseMs === null ? Math.floor(renewEveryMs / progressIntervalMs) : Infinity;
     this.#progressHealth = new Health('progress', logger);
     this.#statusHealth = new Health('status', logger);
   }
@@ -41,6 +42,14 @@ export class AttemptWatcher {
   /** To be called when an attempt begins. */
   watch(): void {
     this.#watching ??= this.#tickWhileRunning();
+  }
+
+  /** Heeds what a renewal told of an attempt. */
+  heed(token: string, status: AttemptStatus): void {
+    const run = this.#running.get(token);
+    if (run !== undefined) {
+      this.#heed(run, status);
+    }
   }
 
   /** Reads the status of all running attempts with the next tick. */

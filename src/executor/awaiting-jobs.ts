@@ -2,7 +2,6 @@ import type { JobKey } from '../core/job-key.ts';
 import type { Logger } from '../core/logger.ts';
 import type { JobStore } from '../core/store.ts';
 import { Health } from './health.ts';
-import type { MaintenancePart } from './maintenance.ts';
 
 const sweepLimit = 1000;
 
@@ -10,8 +9,7 @@ const sweepLimit = 1000;
  * Looks after jobs that wait for parents: at once for those that were just committed, whose parents may have ended beside
  * them, and over all of them with the maintenance, for whatever a crash left out.
  */
-export class AwaitingJobs implements MaintenancePart {
-  readonly name = 'resolve';
+export class AwaitingJobs {
   readonly #store: Pick<JobStore, 'resolve'>;
   readonly #health: Health;
   readonly #keys: JobKey[] = [];
@@ -27,7 +25,7 @@ export class AwaitingJobs implements MaintenancePart {
     this.#resolving ??= this.#resolveCommitted();
   }
 
-  async run(): Promise<void> {
+  async sweep(): Promise<void> {
     let moved;
     do {
       moved = await this.#store.resolve({ limit: sweepLimit });

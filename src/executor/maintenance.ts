@@ -6,7 +6,9 @@ import { sleep } from './sleep.ts';
 export interface MaintenancePart {
   /** The stem of its log events: `resolve` logs `resolve_failed` and `resolve_recovered`. */
   readonly name: string;
-  run(): Promise<unknown>;
+  /** In which of the turns: 1 in each, 2 in every other. */
+  readonly every: number;
+  readonly run: () => Promise<unknown>;
 }
 
 /** Runs its parts in turn, again and again. A part that fails stops neither the others nor the next turn. */
@@ -15,18 +17,14 @@ export class Maintenance {
   readonly #intervalMs: number;
 
   constructor(parts: readonly MaintenancePart[], intervalMs: number, logger: Logger) {
-    this.#parts = parts.map(part => ({
-      name: part.name,
-      run: () => part.run(),
-      health: new Health(part.name, logger),
-    }));
+    this.#parts = parts.map(part => ({ ...part, health: new Health(part.name, logger) }));
     this.#intervalMs = intervalMs;
   }
 
   /** Resolves once stopping is aborted and the part that runs then has ended. Never rejects. */
   async run(stopping: AbortSignal): Promise<void> {
-    while (!stopping.aborted) {
-      for (const part of this.#parts) {
+    for (let turn = 0; !stopping.aborted; turn++) {
+      for (const part of this.#parts.filter(({ every }) => turn % every === 0)) {
         await runGuarded(part);
         if (stopping.aborted) {
           return;

@@ -39,6 +39,7 @@ export class Poller {
   /** Counts polls that got nothing although something was due: somebody else holds it. */
   readonly #misses: BackOff;
   #mayHaveForgotten = false;
+  #isHeldBack = false;
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
@@ -55,6 +56,10 @@ export class Poller {
   /** A slot is free. */
   slotFreed(): void {
     this.#freed.notify();
+    // What ended may have made room under a cap.
+    if (this.#isHeldBack) {
+      this.#due.notify();
+    }
   }
 
   /** Polls until `stopping` is aborted, and then gives back what it claimed in vain, until the budget is over. Never rejects. */
@@ -100,6 +105,7 @@ export class Poller {
         this.#mayHaveForgotten = false;
       }
       const answer = await this.#parts.claim(limit);
+      this.#isHeldBack = answer.isHeldBack;
       this.#failures.reset();
       this.#health.worked();
 

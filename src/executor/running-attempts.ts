@@ -19,6 +19,10 @@ export class RunningAttempts implements Iterable<RunningAttempt> {
     return this.#byToken.has(token);
   }
 
+  get(token: string): RunningAttempt | undefined {
+    return this.#byToken.get(token);
+  }
+
   of({ scope, id }: JobKey): RunningAttempt[] {
     return [...this].filter(({ attempt }) => attempt.scope === scope && attempt.id === id);
   }

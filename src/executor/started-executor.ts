@@ -1,20 +1,20 @@
 import { AsyncResource } from 'node:async_hooks';
-import { randomUUID } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Attempt } from '../core/attempt.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
-import type { StoreHint } from '../core/store.ts';
+import type { ClaimAnswer, StoreHint } from '../core/store.ts';
 import { attemptFields } from './attempt-log.ts';
 import { AttemptRunner } from './attempt-runner.ts';
 import { AwaitingJobs } from './awaiting-jobs.ts';
 import { AttemptWatcher } from './attempt-watcher.ts';
 import type { ExecutorHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
 import { liveExecutors } from './live-executors.ts';
 import { Maintenance } from './maintenance.ts';
 import { persist } from './persist.ts';
 import { Poller } from './poller.ts';
 import { isRecovered, recover } from './recover.ts';
+import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -26,7 +26,6 @@ const maxUnsettled = 200;
 
 /** An executor from its start to its stop: one registration, one poller, the attempts that it holds. */
 export class StartedExecutor<Em> {
-  readonly #id = randomUUID();
   readonly #host: ExecutorHost<Em>;
   readonly #handlers: HandlerList<Em>;
   readonly #options: ResolvedExecutorOptions;
@@ -38,12 +37,16 @@ export class StartedExecutor<Em> {
   readonly #runner: AttemptRunner<Em>;
   readonly #poller: Poller;
   readonly #stopping = new AbortController();
+  /** Aborted when nothing is held any more: renewals go on until then. */
+  readonly #released = new AbortController();
   /** Aborted when the time for writing what is left is over. */
   readonly #budget = new AbortController();
+  readonly #lease: LeaseKeeper;
   readonly #awaiting: AwaitingJobs;
   readonly #maintenance: Maintenance;
   #polling: Promise<void> = Promise.resolve();
   #maintaining: Promise<void> = Promise.resolve();
+  #renewing: Promise<void> = Promise.resolve();
   #unsubscribe: () => void = () => {};
 
   constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
@@ -60,11 +63,26 @@ export class StartedExecutor<Em> {
       settle: settlement => this.#settler.settle(settlement),
       interrupt: run => this.#interrupted.set(run.token, run),
     });
+    this.#lease = new LeaseKeeper({
+      ...host,
+      options,
+      metadata: { definitions: handlers.definitions, queues: options.queues, concurrency: options.concurrency },
+      runningTokens: () => [...this.#running].map(run => run.token),
+      heed: (token, status) => this.#watcher.heed(token, status),
+      onLost: () => [...this.#running].forEach(run => this.#watcher.heed(run.token, 'ended')),
+      onHeld: () => this.#poller.wake(),
+    });
     this.#awaiting = new AwaitingJobs(store, logger);
-    this.#maintenance = new Maintenance([this.#awaiting], options.maintenanceIntervalMs, logger);
+    this.#maintenance = new Maintenance(
+      [
+        { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
+        { name: 'resolve', every: 2, run: () => this.#awaiting.sweep() },
+      ],
+      options.maintenanceIntervalMs,
+      logger,
+    );
     this.#poller = new Poller({
-      claim: limit =>
-        store.claim({ executorId: this.#id, definitions: handlers.definitions, queues: options.queues, limit }),
+      claim: limit => this.#claim(limit),
       begin: attempt => this.#begin(attempt),
       release: attempts => store.release(attempts),
       releaseForgotten: () => this.#releaseForgotten(),
@@ -78,19 +96,23 @@ export class StartedExecutor<Em> {
   /** Leaves nothing behind when it rejects. */
   async open(): Promise<void> {
     const { store, logger } = this.#host;
-    const { name, concurrency, queues } = this.#options;
-    const metadata = { definitions: this.#handlers.definitions, queues, concurrency };
+    const { name, concurrency } = this.#options;
 
-    liveExecutors.add(this.#id);
     try {
-      await store.register({ id: this.#id, name, host: hostname(), metadata });
-      const recovered = await recoverRunning(store, id => liveExecutors.has(id), logger);
+      await this.#lease.open();
+      const recovered = await this.#recoverOrphans();
       logger.info(
-        { event: 'executor_started', executorId: this.#id, name, recovered, connections: concurrency + 2 },
+        {
+          event: 'executor_started',
+          executorId: this.#lease.executorId,
+          name,
+          recovered,
+          connections: concurrency + 2,
+        },
         `executor started; it may use ${concurrency + 2} connections`,
       );
     } catch (error) {
-      await this.#retire();
+      await this.#lease.close();
       throw error;
     }
 
@@ -98,6 +120,7 @@ export class StartedExecutor<Em> {
     this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
     this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
     this.#maintaining = this.#maintenance.run(this.#stopping.signal);
+    this.#renewing = this.#lease.run(this.#released.signal);
   }
 
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
@@ -121,11 +144,42 @@ export class StartedExecutor<Em> {
     clearTimeout(timer);
     this.#unsubscribe();
     await this.#awaiting.close();
-    await this.#retire();
+    this.#released.abort();
+    await this.#renewing;
+    await this.#lease.close();
     this.#host.logger.info(
-      { event: 'executor_stopped', executorId: this.#id, recovered, unsettled },
+      { event: 'executor_stopped', executorId: this.#lease.executorId, recovered, unsettled },
       'executor stopped',
     );
+  }
+
+  /** What a killed process left running: at once without leases, where no other process can be at work; else what has lapsed. */
+  async #recoverOrphans(): Promise<number> {
+    const { store, logger } = this.#host;
+    if (this.#options.leaseMs === null) {
+      return recoverRunning(store, id => liveExecutors.has(id), logger);
+    }
+
+    const [unleased] = await store.running({ unleased: true, limit: 1 });
+    if (unleased !== undefined) {
+      logger.warn(
+        { event: 'unleased_running', executorId: unleased.executorId },
+        'jobs run under an executor without a lease; if it is gone, start one with `lease: false` once to recover them',
+      );
+    }
+
+    return recoverLapsed(store, logger);
+  }
+
+  async #claim(limit: number): Promise<ClaimAnswer> {
+    return this.#lease.isHeld
+      ? this.#host.store.claim({
+          executorId: this.#lease.executorId,
+          definitions: this.#handlers.definitions,
+          queues: this.#options.queues,
+          limit,
+        })
+      : { attempts: [], nextDueAt: null, isHeldBack: false };
   }
 
   #begin(attempt: Attempt): void {
@@ -155,7 +209,7 @@ export class StartedExecutor<Em> {
   async #releaseForgotten(): Promise<void> {
     const { store } = this.#host;
     const limit = 2 * this.#options.concurrency + maxUnsettled;
-    const held = await store.running({ executorId: this.#id, limit });
+    const held = await store.running({ executorId: this.#lease.executorId, limit });
     const forgotten = held.filter(({ token }) => !this.#knows(token));
 
     if (forgotten.length > 0) {
@@ -185,20 +239,9 @@ export class StartedExecutor<Em> {
       const answers = await persist(() => recover(store, attempts, 'shutdown', logger), this.#budget.signal);
       return answers.filter(isRecovered).length;
     } catch (error) {
-      const fields = { event: 'recover_failed', executorId: this.#id, attempts: attempts.length, error };
+      const fields = { event: 'recover_failed', executorId: this.#lease.executorId, attempts: attempts.length, error };
       logger.error(fields, 'interrupted jobs could not be recovered; the next start does it');
       return 0;
-    }
-  }
-
-  async #retire(): Promise<void> {
-    liveExecutors.delete(this.#id);
-
-    try {
-      await this.#host.store.retire(this.#id);
-    } catch (error) {
-      const fields = { event: 'retire_failed', executorId: this.#id, error };
-      this.#host.logger.warn(fields, 'an executor has stopped but is still listed as active');
     }
   }
 }

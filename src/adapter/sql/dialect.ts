@@ -22,6 +22,8 @@ export interface SqlDialect {
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
   resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<EndedRow[]>;
+  /** Locks the rows of capped queues until the transaction's end. */
+  lockQueues(run: Run, tables: Tables, names: readonly string[]): Promise<Row[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
   /** Answers the keys of what was written. */
   progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<JobKeyRow[]>;

@@ -33,6 +33,7 @@ export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim):
           progress = 0, progress_message = null, revision = j.revision + 1
       from due join tokens on tokens.ordinality = due.place
       where j.scope_hash = due.scope_hash and j.id = due.id and j.state = 'queued'
+        and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
       returning j.*
     ),
     attempts as (

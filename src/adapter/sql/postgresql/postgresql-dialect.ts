@@ -5,6 +5,7 @@ import { settlementRow } from '../settlement-row.ts';
 import { sql } from '../statement.ts';
 import { claimJobs } from './claim-jobs.ts';
 import { insertJobs } from './insert-jobs.ts';
+import { lockQueues } from './lock-queues.ts';
 import { recoverAttempts } from './recover-attempts.ts';
 import { releaseAttempts } from './release-attempts.ts';
 import { reportProgress } from './report-progress.ts';
@@ -27,6 +28,7 @@ export const postgresqlDialect: SqlDialect = {
 
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
+  lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),
   startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],
 

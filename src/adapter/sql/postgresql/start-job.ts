@@ -12,6 +12,7 @@ export function startJob(t: Tables, { scopeHash, id, executorId, token, now }: S
           progress = 0, progress_message = null, revision = j.revision + 1
       where j.scope_hash = ${scopeHash} and j.id = ${id} and j.state = 'queued' and j.cancel_requested_at is null
         and j.next_run_at <= ${now} and j.attempt_count < j.attempt_limit
+        and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
       returning j.*
     ),
     attempts as (

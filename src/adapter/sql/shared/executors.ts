@@ -3,14 +3,33 @@ import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import { sql, type Statement } from '../statement.ts';
 
-/** An executor without a lease: `lease_until` stays null. */
-export function insertExecutor(t: Tables, { id, name, host, metadata }: ExecutorRegistration, now: Micros): Statement {
+export function insertExecutor(t: Tables, executor: ExecutorRegistration, now: Micros): Statement {
+  const { id, name, host, leaseUntil, metadata } = executor;
+
   return sql`
     insert into ${t.executor} (id, name, host, state, lease_until, started_at, metadata)
-    values (${id}, ${name}, ${host}, 'active', null, ${now}, ${JSON.stringify(metadata)})
+    values (${id}, ${name}, ${host}, 'active', ${leaseUntil}, ${now}, ${JSON.stringify(metadata)})
   `;
 }
 
 export function stopExecutor(t: Tables, id: string): Statement {
   return sql`update ${t.executor} set state = 'stopped' where id = ${id}`;
+}
+
+/** Extends a lease whose holder nobody has declared dead, also one whose time is over. */
+export function renewLease(t: Tables, id: string, leaseUntil: Micros): Statement {
+  return sql`
+    update ${t.executor} set lease_until = ${leaseUntil}
+    where id = ${id} and state = 'active' and lease_until is not null
+    returning id
+  `;
+}
+
+/** Declares executors dead, each by exactly one statement: a lease lives while it is later than now. */
+export function lapseExecutors(t: Tables, now: Micros): Statement {
+  return sql`
+    update ${t.executor} set state = 'lapsed'
+    where state = 'active' and lease_until <= ${now}
+    returning id
+  `;
 }

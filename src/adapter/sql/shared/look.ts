@@ -35,8 +35,10 @@ export function look(t: Tables, { definitions, queues }: LookRequest): Statement
       where j.queue = lanes.queue and j.name = lanes.name and j.version = lanes.version and j.priority = lanes.priority
         and j.state = 'queued'
       order by j.next_run_at limit 1
-    ) as first_due_at
-    from lanes
+    ) as first_due_at, settings.paused, settings.max_running, (
+      select count(*) from ${t.job} j where settings.max_running is not null and j.queue = lanes.queue and j.state = 'running'
+    ) as running
+    from lanes left join ${t.queue} settings on settings.name = lanes.queue
     where lanes.priority is not null
   `;
 }

@@ -1,17 +1,33 @@
 import type { RunningFilter } from '../../../core/store.ts';
 import type { Tables } from '../../tables.ts';
-import { sql, type Statement } from '../statement.ts';
+import { Raw, sql, type Statement } from '../statement.ts';
+
+const columns = new Raw(
+  'j.scope, j.id, j.attempt_count, j.attempt_token, j.executor_id, j.on_interrupt, j.cancel_requested_at',
+);
 
 /** What runs, by its holder; served by `durable_job_running_executor`. Without a lease is also who is in no table at all. */
 export function runningJobs(t: Tables, { executorId, unleased = false, limit }: RunningFilter): Statement {
   return sql`
-    select j.scope, j.id, j.attempt_count, j.attempt_token, j.executor_id, j.on_interrupt
+    select ${columns}
     from ${t.job} j
     where j.state = 'running'
       and (${executorId === undefined} or j.executor_id = ${executorId ?? null})
       and (${!unleased} or not exists (
         select 1 from ${t.executor} e where e.id = j.executor_id and e.lease_until is not null
       ))
+    order by j.scope_hash, j.id
+    limit ${limit}
+  `;
+}
+
+/** What runs under executors that lapsed, have stopped, or are in no table at all. */
+export function orphanedJobs(t: Tables, limit: number): Statement {
+  return sql`
+    select ${columns}
+    from ${t.job} j
+    where j.state = 'running'
+      and not exists (select 1 from ${t.executor} e where e.id = j.executor_id and e.state = 'active')
     order by j.scope_hash, j.id
     limit ${limit}
   `;

@@ -23,6 +23,7 @@ export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim):
       join json_each(${JSON.stringify(tokens)}) as tokens on tokens.key = ranked.place
     ) as due
     where scope_hash = due.due_scope_hash and id = due.due_id and state = 'queued'
+      and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
     returning ${attemptColumns}
   `;
 }

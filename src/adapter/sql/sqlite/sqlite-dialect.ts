@@ -11,6 +11,7 @@ import { deleteAttempts } from './delete-attempts.ts';
 import { endAttempts, type AttemptEnd } from './end-attempts.ts';
 import { insertAttempts, type StartedRow } from './insert-attempts.ts';
 import { insertJobs } from './insert-jobs.ts';
+import { lockQueues } from './lock-queues.ts';
 import { recoverJobs } from './recover-jobs.ts';
 import { releaseJobs } from './release-jobs.ts';
 import { reportAttemptProgress, reportJobProgress } from './report-progress.ts';
@@ -29,6 +30,7 @@ export const sqliteDialect: SqlDialect = {
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
 
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
+  lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: (session, claim) => start(session, claimJobs(session.tables, claim), claim.executorId, claim.now),
   startJob: async (session, one) => (await start(session, startJob(session.tables, one), one.executorId, one.now))[0],
 

@@ -11,6 +11,7 @@ export function startJob(t: Tables, { scopeHash, id, executorId, token, now }: S
         progress = 0, progress_message = null, revision = revision + 1
     where scope_hash = ${scopeHash} and id = ${id} and state = 'queued' and cancel_requested_at is null
       and next_run_at <= ${now} and attempt_count < attempt_limit
+      and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
     returning ${attemptColumns}
   `;
 }
