@@ -175,8 +175,6 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     createIndex('durable_job_running_executor', `(executor_id) where state = 'running'`),
     // claim below a cap: what a queue runs
     createIndex('durable_job_running_queue', `(queue) where state = 'running'`),
-    // resolve all: what waits for its parents, in the order of the key
-    createIndex('durable_job_awaiting', `(scope_hash, id) where state = 'awaiting'`),
     // resolve: everything that waits for parents
     createIndex('durable_job_awaiting', `(scope_hash, id) where state = 'awaiting'`),
     // submit: who holds a unique key
