@@ -47,6 +47,7 @@ export {
   InvalidSubmissionError,
   JobIdentityConflictError,
   JobsError,
+  ParentNotFoundError,
   SchemaMissingError,
   StaleAttemptError,
   TransactionRequiredError,
@@ -78,8 +79,11 @@ export type {
   ProgressAnswer,
   ProgressReport,
   RecoverAnswer,
+  RecoverLapsedAnswer,
   Recovery,
   ReleaseAnswer,
+  RenewAnswer,
+  ResolveAnswer,
   RunningFilter,
   SettleAnswer,
   StoreCapabilities,
@@ -87,13 +91,21 @@ export type {
 } from './core/store.ts';
 export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './core/attempt.ts';
 export type { JobQueries } from './core/queries.ts';
+export type { QueueSettings } from './core/queues.ts';
+export type { ActorOption, QueueControl } from './core/queue-control.ts';
+export type { Missed } from './core/schedule.ts';
+export type { Overlap } from './core/recurring.ts';
+export type { RecurringControl, RecurringOptions, RecurringSnapshot } from './core/recurring-control.ts';
 
 export {
   InboxMessage,
   Job,
   JobAttempt,
+  JobDependency,
   JobExecutor,
+  JobQueue,
   OutboxMessage,
   ReadOnlyEntityError,
+  RecurringJob,
   jobEntities,
 } from './entities/index.ts';

@@ -6,6 +6,7 @@ import { CommitWatch } from './adapter/commit-watch.ts';
 import { HintChannel } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
+import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
@@ -21,6 +22,7 @@ import { durationMs, type Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
 import type { ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
+import type { RecurringControl } from './core/recurring-control.ts';
 import { queueControlOf, type QueueControl } from './core/queue-control.ts';
 import { consoleLogger, type Logger } from './core/logger.ts';
 import type { JobQueries } from './core/queries.ts';
@@ -98,6 +100,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.#submitting = { session, connectionTimeoutMs, storeOn };
     this.#executorHost = {
       store: this.store,
+      recurring: new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints }),
       environment: new MikroOrmHandlerEnvironment(em, session, dialect, storeIn),
       clock,
       logger,
@@ -154,9 +157,19 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    return controlOf(scope, this.store, operation => {
-      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    });
+    return controlOf(
+      scope,
+      { jobs: this.store, recurring: this.#executorHost.recurring },
+      this.#executorHost.clock,
+      operation => {
+        this.#refuseTransaction(operation, 'Call it before or after the transaction.');
+      },
+    );
+  }
+
+  /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */
+  get recurring(): RecurringControl {
+    return this.scope('').recurring;
   }
 
   /** A handler of one definition; its payload's type comes from there, its EntityManager's from this ORM. */

@@ -4,12 +4,12 @@ import {
   JobIdentityConflictError,
   ParentNotFoundError,
 } from '../core/errors.ts';
+import type { CreationClock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { differencesBetween, type RequestFields } from '../core/same-request.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { JobState } from '../core/states.ts';
 import type { Submission } from '../core/submission.ts';
-import type { Micros } from '../core/time.ts';
 import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
 import type { Run } from './session.ts';
 import type { JobKeyRow, SqlDialect } from './sql/dialect.ts';
@@ -35,11 +35,11 @@ interface Item {
  * what it inserted and throws, so that nothing of the batch is left even where the caller goes on with its transaction.
  */
 export async function insertOrGet(
-  to: { readonly dialect: SqlDialect; readonly tables: Tables; readonly run: Run },
+  to: { readonly dialect: SqlDialect; readonly tables: Tables; readonly run: Run; readonly recurringId?: string },
   submissions: readonly Submission[],
-  createdAt: () => Micros,
+  clock: CreationClock,
 ): Promise<StageResult[]> {
-  const items = foldEqual(submissions, createdAt);
+  const items = foldEqual(submissions, clock, to.recurringId ?? null);
   refuseCircle(items);
 
   try {
@@ -58,13 +58,18 @@ export async function insertOrGet(
 type Target = Parameters<typeof insertOrGet>[0];
 
 /** One item for each identity. @throws JobIdentityConflictError where the batch itself has two requests under one */
-function foldEqual(submissions: readonly Submission[], createdAt: () => Micros): Map<string, Item> {
+function foldEqual(
+  submissions: readonly Submission[],
+  clock: CreationClock,
+  recurringId: string | null,
+): Map<string, Item> {
   const items = new Map<string, Item>();
 
   for (const submission of submissions) {
     const first = items.get(keyOf(submission));
     if (first === undefined) {
-      items.set(keyOf(submission), { submission, row: newJobRow(submission, createdAt()), result: null });
+      const times = { now: clock.now(), createdAt: clock.next() };
+      items.set(keyOf(submission), { submission, row: newJobRow(submission, times, recurringId), result: null });
     } else {
       checkSameRequest(first.submission, submission);
     }

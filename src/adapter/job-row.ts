@@ -31,12 +31,18 @@ export interface NewJobRow {
   readonly unique_key: string | null;
   readonly unique_hash: string | null;
   readonly metadata: string | null;
+  readonly recurring_id: string | null;
   readonly created_at: Micros;
 }
 
-export function newJobRow(submission: Submission, createdAt: Micros): NewJobRow {
+/** Due by the wall time, ordered by the creation time, which may be a little ahead of it. */
+export function newJobRow(
+  submission: Submission,
+  { now, createdAt }: { readonly now: Micros; readonly createdAt: Micros },
+  recurringId: string | null,
+): NewJobRow {
   const notBefore = submission.notBefore === null ? null : microsOf(submission.notBefore);
-  const firstDue = notBefore ?? createdAt;
+  const firstDue = notBefore ?? now;
 
   return {
     scope_hash: scopeHash(submission.scope),
@@ -54,11 +60,11 @@ export function newJobRow(submission: Submission, createdAt: Micros): NewJobRow 
     on_interrupt: submission.onInterrupt,
     timeout_ms: submission.timeoutMs,
     retry_policy: submission.retryPolicy === null ? null : JSON.stringify(submission.retryPolicy),
-    retry_until:
-      submission.lifetimeMs === null ? null : Math.max(firstDue, createdAt) + microsOfMs(submission.lifetimeMs),
+    retry_until: submission.lifetimeMs === null ? null : Math.max(firstDue, now) + microsOfMs(submission.lifetimeMs),
     unique_key: submission.uniqueKey,
     unique_hash: submission.uniqueKey === null ? null : uniqueHash(submission.scope, submission.uniqueKey),
     metadata: submission.metadata === null ? null : JSON.stringify(submission.metadata),
+    recurring_id: recurringId,
     created_at: createdAt,
   };
 }
@@ -78,7 +84,7 @@ export function snapshotOfNew(row: NewJobRow): JobSnapshot {
 /** What a snapshot reads; never the payload. */
 export const snapshotColumns = new Raw(
   `scope, id, name, version, queue, priority, state, attempt_count, failure_count, max_attempts, attempt_limit, on_interrupt,
-   progress, progress_message, result_ref, failure_reason, last_error, cancel_requested_at, cancel_reason, unique_key, metadata,
+   progress, progress_message, result_ref, failure_reason, last_error, cancel_requested_at, cancel_reason, unique_key, metadata, recurring_id,
    initial_not_before, next_run_at, created_at, finished_at, revision`,
 );
 
@@ -105,6 +111,7 @@ export function toSnapshot(row: Row): JobSnapshot {
     cancelReason: textOrNull(row.cancel_reason),
     uniqueKey: textOrNull(row.unique_key),
     metadata: toMetadata(row.metadata),
+    recurringId: textOrNull(row.recurring_id),
     notBefore: dateOrNull(row.initial_not_before),
     nextRunAt: dateOf(Number(row.next_run_at)),
     createdAt: dateOf(Number(row.created_at)),

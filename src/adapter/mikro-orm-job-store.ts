@@ -73,7 +73,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
     const store = (run: Session['write']) => {
       const to = { dialect: this.#dialect, tables: this.#session.tables, run };
-      return insertOrGet(to, submissions, () => this.#creationClock.next());
+      return insertOrGet(to, submissions, this.#creationClock);
     };
     // One item without parents is one statement, atomic by itself; all else is all or nothing.
     const isOneStatement = submissions.length === 1 && submissions[0]!.after.length === 0;

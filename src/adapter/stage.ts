@@ -28,7 +28,7 @@ export async function stage(
   const em = stagingTransaction(given, own);
   const { tables, write } = new TransactionSession(em);
 
-  const results = await insertOrGet({ dialect, tables, run: write }, submissions, () => creationClock.next());
+  const results = await insertOrGet({ dialect, tables, run: write }, submissions, creationClock);
   if (results.some(({ created }) => created)) {
     commits.mark(
       em,

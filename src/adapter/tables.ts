@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { EntitiesNotRegisteredError } from '../core/errors.ts';
-import { Job, JobAttempt, JobDependency, JobExecutor, JobQueue, jobEntities } from '../entities/index.ts';
+import { Job, JobAttempt, JobDependency, JobExecutor, JobQueue, RecurringJob, jobEntities } from '../entities/index.ts';
 import { tableName } from '../entities/table-name.ts';
 import { Raw } from './sql/statement.ts';
 
@@ -11,6 +11,7 @@ export interface Tables {
   readonly executor: Raw;
   readonly dependency: Raw;
   readonly queue: Raw;
+  readonly recurring: Raw;
 }
 
 export function tablesOf(em: EntityManager): Tables {
@@ -19,6 +20,7 @@ export function tablesOf(em: EntityManager): Tables {
     attempt: new Raw(tableName(em, JobAttempt)),
     executor: new Raw(tableName(em, JobExecutor)),
     queue: new Raw(tableName(em, JobQueue)),
+    recurring: new Raw(tableName(em, RecurringJob)),
     dependency: new Raw(tableName(em, JobDependency)),
   };
 }

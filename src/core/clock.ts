@@ -15,7 +15,7 @@ const secondInMicros = 1_000_000;
  * Creation times: the wall time made strictly increasing within this process, so that the order of creation is a column.
  * It never runs more than a second ahead: after the wall clock was set back, it follows.
  */
-export class CreationClock {
+export class CreationClock implements Clock {
   readonly #clock: Clock;
   #last = -1;
 
@@ -23,6 +23,12 @@ export class CreationClock {
     this.#clock = clock;
   }
 
+  /** The wall time itself, for what is due. */
+  now(): Micros {
+    return this.#clock.now();
+  }
+
+  /** The time of one creation, later than the one before. */
   next(): Micros {
     const now = this.#clock.now();
     const isAhead = this.#last >= now && this.#last - now < secondInMicros;

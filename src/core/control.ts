@@ -1,4 +1,7 @@
 import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import type { Clock } from './clock.ts';
+import type { RecurringStore } from './recurring.ts';
+import { recurringControlOf, type RecurringControl } from './recurring-control.ts';
 import type { JobQueries } from './queries.ts';
 import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
@@ -35,6 +38,9 @@ export interface Control {
    */
   retry(id: string, options?: { readonly at?: Date }): Promise<RetryAnswer>;
 
+  /** Recurring jobs of this scope. */
+  readonly recurring: RecurringControl;
+
   /** Makes a queued job due now, one that waits for its retry too. `not_queued`: it runs, has ended, or waits for others. */
   runNow(id: string): Promise<RunNowAnswer>;
 }
@@ -42,7 +48,13 @@ export interface Control {
 const maxReasonBytes = 1024;
 
 /** @param enter called before every call: refuses where it may not be made */
-export function controlOf(scope: string, store: JobStore & JobQueries, enter: (operation: string) => void): Control {
+export function controlOf(
+  scope: string,
+  stores: { readonly jobs: JobStore & JobQueries; readonly recurring: RecurringStore },
+  clock: Clock,
+  enter: (operation: string) => void,
+): Control {
+  const store = stores.jobs;
   const checked = asArgument('scope', scope, checkedScope);
   const keyFor = (operation: string, id: string) => {
     enter(`${operation}()`);
@@ -51,6 +63,7 @@ export function controlOf(scope: string, store: JobStore & JobQueries, enter: (o
 
   return Object.freeze({
     scope: checked,
+    recurring: recurringControlOf(checked, stores.recurring, clock, enter),
     get: async (id: string) => store.get(keyFor('get', id)),
     attempts: async (id: string) => store.attempts(keyFor('attempts', id)),
     cancel: async (id: string, { reason }: { readonly reason?: string } = {}) => {

@@ -31,6 +31,8 @@ export interface JobSnapshot extends JobKey {
   readonly cancelReason: string | null;
   readonly uniqueKey: string | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** The recurring job that made it, which may be gone; `notBefore` is its occurrence then. */
+  readonly recurringId: string | null;
   /** As submitted. */
   readonly notBefore: Date | null;
   /** When it may start, or might have. */

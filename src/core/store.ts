@@ -217,9 +217,10 @@ export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
 /**
  * `due`: jobs were committed that may be due. `awaiting`: jobs were committed that wait for parents, which may have ended
- * meanwhile: `resolve` them. `cancel`: a running job's cancel was committed.
+ * meanwhile: `resolve` them. `recurring`: recurring jobs were changed. `cancel`: a running job's cancel was committed.
  */
 export type StoreHint =
   | { readonly kind: 'due' }
+  | { readonly kind: 'recurring' }
   | { readonly kind: 'awaiting'; readonly keys: readonly JobKey[] }
   | { readonly kind: 'cancel'; readonly key: JobKey };

@@ -1,11 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { Logger } from '../core/logger.ts';
+import type { RecurringStore } from '../core/recurring.ts';
 import type { JobStore } from '../core/store.ts';
 
 /** What the composition root lends to an executor. */
 export interface ExecutorHost<Em> {
   readonly store: JobStore;
+  readonly recurring: RecurringStore;
   readonly environment: ExecutorEnvironment<Em>;
   readonly clock: Clock;
   readonly logger: Logger;

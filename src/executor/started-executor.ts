@@ -18,6 +18,7 @@ import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import { RunningAttempts } from './running-attempts.ts';
+import { Scheduler } from './scheduler.ts';
 import { Settler } from './settler.ts';
 import { longestTimerMs, settlesWithin } from './sleep.ts';
 
@@ -44,9 +45,11 @@ export class StartedExecutor<Em> {
   readonly #lease: LeaseKeeper;
   readonly #awaiting: AwaitingJobs;
   readonly #maintenance: Maintenance;
+  readonly #scheduler: Scheduler;
   #polling: Promise<void> = Promise.resolve();
   #maintaining: Promise<void> = Promise.resolve();
   #renewing: Promise<void> = Promise.resolve();
+  #scheduling: Promise<void> = Promise.resolve();
   #unsubscribe: () => void = () => {};
 
   constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
@@ -81,6 +84,7 @@ export class StartedExecutor<Em> {
       options.maintenanceIntervalMs,
       logger,
     );
+    this.#scheduler = new Scheduler({ ...host, store: host.recurring, intervalMs: 2 * options.maintenanceIntervalMs });
     this.#poller = new Poller({
       claim: limit => this.#claim(limit),
       begin: attempt => this.#begin(attempt),
@@ -120,6 +124,7 @@ export class StartedExecutor<Em> {
     this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
     this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
     this.#maintaining = this.#maintenance.run(this.#stopping.signal);
+    this.#scheduling = this.#scheduler.run(this.#stopping.signal);
     this.#renewing = this.#lease.run(this.#released.signal);
   }
 
@@ -138,6 +143,7 @@ export class StartedExecutor<Em> {
 
     await this.#polling;
     await this.#maintaining;
+    await this.#scheduling;
     const recovered = await this.#recoverInterrupted();
     const unsettled = await this.#settler.close(this.#budget.signal);
 
@@ -193,6 +199,9 @@ export class StartedExecutor<Em> {
   #heed(hint: StoreHint): void {
     if (hint.kind === 'due') {
       return this.#poller.wake();
+    }
+    if (hint.kind === 'recurring') {
+      return this.#scheduler.wake();
     }
     if (hint.kind === 'awaiting') {
       return this.#awaiting.committed(hint.keys);

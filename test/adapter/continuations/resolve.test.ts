@@ -17,7 +17,7 @@ forEachDriver(driver => {
     await expect(jobs.submit(step.create({ n: 1 }, { after: [{ scope: '', id: 'zz' }] }))).rejects.toThrow(/zz/);
     const x = step.create({ n: 1 }, { id: 'x', after: [{ scope: '', id: 'y' }] });
     await expect(jobs.submit([x, step.create({ n: 1 }, { id: 'y', after: [x] })])).rejects.toThrow(/circle/);
-    await store.register({ id: 'e', name: 'e', host: 'h', metadata: {} });
+    await store.register({ id: 'e', name: 'e', host: 'h', leaseUntil: null, metadata: {} });
     const req = { executorId: 'e', definitions: [step], queues: null, limit: 10 };
     const { attempts: [first] } = await store.claim(req);
     await store.settle([{ ...first!, progress: null, outcome: 'succeeded', resultRef: null }]);

@@ -1,0 +1,53 @@
+import { v7 as uuidV7 } from 'uuid';
+import type { RecurringJob } from '../core/recurring.ts';
+import type { ResolvedRetryPolicy } from '../core/retry-policy.ts';
+import type { OnInterrupt, Submission } from '../core/submission.ts';
+import { dateOf, type Micros } from '../core/time.ts';
+import type { Row } from './session.ts';
+
+export function toRecurringJob(row: Row): RecurringJob {
+  return {
+    scope: row.scope as string,
+    id: row.id as string,
+    cron: row.cron as string,
+    timeZone: row.time_zone as string,
+    template: {
+      scope: row.scope as string,
+      name: row.name as string,
+      version: row.version as string,
+      payload: row.payload as string,
+      queue: row.queue as string,
+      priority: Number(row.priority),
+      maxAttempts: Number(row.max_attempts),
+      onInterrupt: row.on_interrupt as OnInterrupt,
+      timeoutMs: numberOrNull(row.timeout_ms),
+      retryPolicy: parsedOrNull<ResolvedRetryPolicy | false>(row.retry_policy),
+      lifetimeMs: numberOrNull(row.lifetime_ms),
+      metadata: parsedOrNull<Record<string, string>>(row.metadata),
+    },
+    missed: row.missed === 'all' ? { upTo: Number(row.missed_limit) } : (row.missed as 'one' | 'none'),
+    overlap: row.overlap as RecurringJob['overlap'],
+    nextFireAt: numberOrNull(row.next_fire_at),
+    lastFireAt: numberOrNull(row.last_fire_at),
+    isPaused: Boolean(row.paused),
+  };
+}
+
+/** The job of one occurrence, or of a run by hand (null). With `skip`, one active job at a time holds the recurring job's key. */
+export function occurrenceOf({ id, template, overlap }: RecurringJob, occurrence: Micros | null): Submission {
+  return {
+    ...template,
+    id: uuidV7(),
+    notBefore: occurrence === null ? null : dateOf(occurrence),
+    uniqueKey: overlap === 'skip' ? `rec:${id}` : null,
+    after: [],
+  };
+}
+
+function parsedOrNull<T>(value: unknown): T | null {
+  return typeof value === 'string' ? (JSON.parse(value) as T) : null;
+}
+
+function numberOrNull(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}

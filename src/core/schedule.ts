@@ -1,0 +1,102 @@
+import { Cron } from 'croner';
+import { InvalidOptionError } from './errors.ts';
+import { microsOf, type Micros } from './time.ts';
+
+/** What becomes of occurrences that nobody fired in time: the latest one is made up for, none is, or the latest so many are. */
+export type Missed = 'one' | 'none' | { readonly upTo: number };
+
+/** An occurrence that is fired later than this was missed. */
+const missedAfterMicros: Micros = 60_000_000;
+const maxMissed = 1000;
+
+/**
+ * When a recurring job is due: a cron expression, read in a time zone. Five fields, or six with seconds first; where both day
+ * fields are restricted either may match, as cron has always done. A time that the clock skips falls on the first instant
+ * after the gap; a fixed time in an hour that comes twice is one occurrence, while patterns that go on every hour or minute go on
+ * through it.
+ */
+export class Schedule {
+  readonly #cron: Cron;
+
+  /** @throws InvalidOptionError for an expression or a zone that can't be read, and for one that never comes */
+  constructor(cron: string, timeZone: string) {
+    this.#cron = parsed(cron, timeZone);
+  }
+
+  /** The first occurrence later than this instant; null: there is none. */
+  next(after: Micros): Micros | null {
+    // croner strips milliseconds, so an instant inside a second would count its own second as passed.
+    const run = this.#cron.nextRun(new Date(Math.floor(after / 1000)));
+
+    return run === null ? null : microsOf(run);
+  }
+
+  /** The next so many. */
+  occurrences(after: Micros, count: number): Micros[] {
+    return this.#cron.nextRuns(count, new Date(Math.floor(after / 1000))).map(microsOf);
+  }
+
+  /**
+   * What to fire now, given the stored next occurrence: which occurrences get a job, the earliest first, and which one is next. The
+   * latest is never skipped unless it is late by more than a minute and `missed` is `'none'`.
+   */
+  plan(nextFireAt: Micros, now: Micros, missed: Missed): { readonly fire: Micros[]; readonly next: Micros | null } {
+    const past = this.#past(nextFireAt, now, missed === 'one' || missed === 'none' ? 1 : missed.upTo);
+    const latest = past.at(-1)!;
+    const isMissed = now - latest > missedAfterMicros;
+
+    return { fire: missed === 'none' && isMissed ? [] : past, next: this.next(now) };
+  }
+
+  /** The latest so many occurrences from the stored one to now; the stored one at least. */
+  #past(nextFireAt: Micros, now: Micros, count: number): Micros[] {
+    const reference = new Date(Math.floor(now / 1000) + 1000);
+    const runs = this.#cron
+      .previousRuns(count, reference)
+      .map(microsOf)
+      .filter(run => run >= nextFireAt && run <= now)
+      .sort((a, b) => a - b);
+
+    return runs.length === 0 ? [nextFireAt] : runs;
+  }
+}
+
+/** @throws InvalidOptionError */
+export function checkedMissed(missed: unknown): Missed {
+  if (missed === 'one' || missed === 'none') {
+    return missed;
+  }
+
+  const { upTo } = (missed ?? {}) as { upTo?: unknown };
+  if (!Number.isInteger(upTo) || (upTo as number) < 1 || (upTo as number) > maxMissed) {
+    throw new InvalidOptionError('missed', `be 'one', 'none' or { upTo: 1 to ${maxMissed} }`, missed);
+  }
+
+  return Object.freeze({ upTo: upTo as number });
+}
+
+function parsed(cron: string, timeZone: string): Cron {
+  checkZone(timeZone);
+  if (typeof cron !== 'string' || cron.length > 255 || ![5, 6].includes(cron.trim().split(/\s+/).length)) {
+    throw new InvalidOptionError('cron', 'be a cron expression of five fields, or six with seconds first', cron);
+  }
+
+  try {
+    const schedule = new Cron(cron, { timezone: timeZone, paused: true });
+    if (schedule.nextRun() !== null) {
+      return schedule;
+    }
+  } catch (error) {
+    throw new InvalidOptionError('cron', `be a cron expression (${(error as Error).message})`, cron);
+  }
+
+  throw new InvalidOptionError('cron', 'come at some time: it never does', cron);
+}
+
+function checkZone(timeZone: string): void {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone });
+  } catch {
+    throw new InvalidOptionError('timeZone', `be an IANA time zone such as 'Europe/Berlin'`, timeZone);
+  }
+}
