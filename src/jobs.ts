@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectPostgresqlClient, isConnected } from './adapter/postgresql-client.ts';
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
@@ -7,6 +8,7 @@ import { HintChannel } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
+import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
@@ -49,6 +51,12 @@ export interface JobsOptions<Em extends EntityManager> {
    * pool's own limit holds, a minute by default. @default '30s'
    */
   readonly connectionTimeout?: Duration;
+  /**
+   * PostgreSQL: whether executors of other processes are told of commits by NOTIFY, and listen on a connection of their own, one a
+   * process that runs an executor. A pooler in transaction mode knows no LISTEN: give a connection string past it, or `false`, and
+   * polling does the work. @default true
+   */
+  readonly notifications?: boolean | { readonly connectionString: string };
   /** Leases, failures and delays of `unitOfWork.consume()`. */
   readonly unitOfWork?: UnitOfWorkOptions;
 }
@@ -80,7 +88,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    * @throws UnsupportedDriverError for a driver other than SQLite and PostgreSQL
    */
   constructor(options: JobsOptions<Em>) {
-    const { em, clock, logger, connectionTimeoutMs } = checkedOptions(options);
+    const { em, clock, logger, connectionTimeoutMs, notifications } = checkedOptions(options);
     checkRegistered(em);
 
     const random = Math.random;
@@ -88,6 +96,17 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const creationClock = new CreationClock(clock);
     const hints = new HintChannel();
     const session = new OwnSession(em, dialect, random);
+    if (dialect.hasNotifications && notifications !== false) {
+      hints.connect(
+        new Notifications({
+          run: () => (isConnected(em) ? session.read : null),
+          connect: () => connectPostgresqlClient(em, notifications.connectionString),
+          onHint: hint => hints.deliver(hint),
+          table: session.tables.job.sql,
+          logger,
+        }),
+      );
+    }
     const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
     const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
 
@@ -208,6 +227,25 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
     );
   }
 
-  const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s' } = options;
-  return { em: orm.em, clock, logger, connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout') };
+  const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s', notifications = true } = options;
+  return {
+    em: orm.em,
+    clock,
+    logger,
+    connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout'),
+    notifications: checkedNotifications(notifications),
+  };
+}
+
+function checkedNotifications(notifications: unknown): false | { readonly connectionString: string | null } {
+  if (typeof notifications === 'boolean') {
+    return notifications && { connectionString: null };
+  }
+
+  const { connectionString } = (notifications ?? {}) as { connectionString?: unknown };
+  if (typeof connectionString !== 'string' || connectionString === '') {
+    throw new InvalidOptionError('notifications', 'be true, false or { connectionString }', notifications);
+  }
+
+  return { connectionString };
 }

@@ -1,13 +1,38 @@
 import type { JobKey } from '../core/job-key.ts';
 import type { StoreHint } from '../core/store.ts';
 
-/** Hints from whoever commits in this process to the executors in it. */
+/** Where hints go beside the executors of this process, and come from. */
+export interface RemoteHints {
+  send(hint: StoreHint): void;
+  listen(): void;
+  stop(): Promise<void>;
+}
+
+/** Hints from whoever commits to the executors that want to know: those of this process, and where there is a way, the others. */
 export class HintChannel {
   readonly #listeners = new Set<(hint: StoreHint) => void>();
+  #remote: RemoteHints | null = null;
 
-  subscribe(listener: (hint: StoreHint) => void): () => void {
+  /** Whom it reaches. */
+  get reach(): 'local' | 'everywhere' {
+    return this.#remote === null ? 'local' : 'everywhere';
+  }
+
+  connect(remote: RemoteHints): void {
+    this.#remote = remote;
+  }
+
+  /** Listens to other processes from the first subscriber to the last. */
+  subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#remote?.listen();
+
+    return async () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) {
+        await this.#remote?.stop();
+      }
+    };
   }
 
   /** Jobs were committed, and some of them wait for parents. */
@@ -19,6 +44,12 @@ export class HintChannel {
   }
 
   send(hint: StoreHint): void {
+    this.deliver(hint);
+    this.#remote?.send(hint);
+  }
+
+  /** To the executors of this process alone. */
+  deliver(hint: StoreHint): void {
     for (const listener of this.#listeners) {
       listener(hint);
     }

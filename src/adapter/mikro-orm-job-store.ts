@@ -25,6 +25,7 @@ import type {
   RunningFilter,
   RunNowAnswer,
   SettleAnswer,
+  StoreCapabilities,
   StoreHint,
 } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
@@ -55,7 +56,7 @@ export interface StoreParts {
 
 /** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
 export class MikroOrmJobStore implements JobStore, JobQueries {
-  readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: true } as const);
+  readonly capabilities: StoreCapabilities;
   readonly #session: Session;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
@@ -68,6 +69,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     this.#clock = clock;
     this.#creationClock = creationClock;
     this.#hints = hints;
+    this.capabilities = Object.freeze({ wakeUp: hints.reach, severalProcesses: true });
   }
 
   async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
@@ -263,7 +265,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     );
   }
 
-  subscribe(listener: (hint: StoreHint) => void): () => void {
+  subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
     return this.#hints.subscribe(listener);
   }
 

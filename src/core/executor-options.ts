@@ -93,7 +93,7 @@ export function resolveExecutorOptions(
   return Object.freeze(resolved);
 }
 
-const defaultPollInterval = { none: '1s', local: '5s' } as const;
+const defaultPollInterval = { none: '1s', local: '5s', everywhere: '5s' } as const;
 const knownOptions: ReadonlySet<string> = new Set<keyof ExecutorOptions>([
   'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease', 'clockSkew',
 ]); // prettier-ignore

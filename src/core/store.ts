@@ -115,14 +115,18 @@ export interface JobStore {
   /** The job, or null. */
   get(key: JobKey): Promise<JobSnapshot | null>;
 
-  /** Calls the listener when something happened in this process that an executor wants to know at once. A hint, no promise. */
-  subscribe(listener: (hint: StoreHint) => void): () => void;
+  /**
+   * Calls the listener when something was committed that an executor wants to know at once. A hint, no promise.
+   *
+   * @returns ends it; resolves when no connection or timer of it is left
+   */
+  subscribe(listener: (hint: StoreHint) => void): () => Promise<void>;
 }
 
 /** What a store can do; constant for its life. */
 export interface StoreCapabilities {
-  /** Whose writes wake an executor: `local`, those of this process. */
-  readonly wakeUp: 'none' | 'local';
+  /** Whose writes wake an executor: `local`, those of this process; `everywhere`, those of all. */
+  readonly wakeUp: 'none' | 'local' | 'everywhere';
   /** Whether several processes may run executors on one database. */
   readonly severalProcesses: boolean;
 }

@@ -50,7 +50,7 @@ export class StartedExecutor<Em> {
   #maintaining: Promise<void> = Promise.resolve();
   #renewing: Promise<void> = Promise.resolve();
   #scheduling: Promise<void> = Promise.resolve();
-  #unsubscribe: () => void = () => {};
+  #unsubscribe: () => Promise<void> = () => Promise.resolve();
 
   constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
     const { store, logger } = host;
@@ -148,7 +148,7 @@ export class StartedExecutor<Em> {
     const unsettled = await this.#settler.close(this.#budget.signal);
 
     clearTimeout(timer);
-    this.#unsubscribe();
+    await this.#unsubscribe();
     await this.#awaiting.close();
     this.#released.abort();
     await this.#renewing;

@@ -9,6 +9,8 @@ import type { Tables } from '../tables.ts';
 /** A database's own way to make the moves that differ between databases. Rows come back raw, in no promised order. */
 export interface SqlDialect {
   readonly name: 'postgresql' | 'sqlite';
+  /** Whether it has LISTEN and NOTIFY. */
+  readonly hasNotifications: boolean;
   /** Whether a transaction can be given an isolation level. */
   readonly hasIsolationLevels: boolean;
   /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */

@@ -16,6 +16,7 @@ import { startJob } from './start-job.ts';
 /** PostgreSQL: every move is one statement, so it is atomic without a transaction around it. */
 export const postgresqlDialect: SqlDialect = {
   name: 'postgresql',
+  hasNotifications: true,
   hasIsolationLevels: true,
 
   // A host may have made another level its default; there a lone update would fail where it should wait and look again.

@@ -23,6 +23,7 @@ import { withShortBusyTimeout } from './with-short-busy-timeout.ts';
 /** SQLite: an update can't carry a second one, so a move is two statements in one transaction whose first one writes. */
 export const sqliteDialect: SqlDialect = {
   name: 'sqlite',
+  hasNotifications: false,
   hasIsolationLevels: false,
   needsTransaction: () => Promise.resolve(true),
   transaction: withShortBusyTimeout,

@@ -1,0 +1,72 @@
+import type { EntityManager } from '@mikro-orm/core';
+
+/** What we use of a `pg` client. */
+export interface PostgresqlClient {
+  connect(): Promise<void>;
+  query(sql: string): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: 'notification', listener: (message: { readonly channel: string; readonly payload?: string }) => void): void;
+  on(event: 'error' | 'end', listener: (error?: unknown) => void): void;
+  removeAllListeners(event: 'end'): void;
+}
+
+interface Connection7 {
+  getNativeClient(): Promise<{ readonly Client: new (options: object) => PostgresqlClient; readonly options: object }>;
+}
+
+interface Knex {
+  readonly client: {
+    acquireRawConnection(): Promise<PostgresqlClient>;
+    readonly driver: { readonly Client: new (options: object) => PostgresqlClient };
+  };
+}
+
+interface Connection6 {
+  getKnex(): Knex;
+}
+
+/**
+ * A connected client of our own beside the host's pool, with the pool's options. Null where the driver gives none (MikroORM
+ * before 7.2, a pool that the host made itself).
+ *
+ * @param connectionString used instead of the pool's options, where those lead to a pooler that knows no LISTEN
+ */
+export async function connectPostgresqlClient(
+  em: EntityManager,
+  connectionString: string | null,
+): Promise<PostgresqlClient | null> {
+  const connection = em.getConnection('write') as unknown as Partial<Connection6 & Connection7>;
+
+  if (connection.getKnex !== undefined) {
+    return connectThroughKnex(connection.getKnex(), connectionString);
+  }
+  if (connection.getNativeClient === undefined) {
+    return null;
+  }
+
+  // The password is a property that can't be enumerated: the options are handed over as they are.
+  const { Client, options } = await connection.getNativeClient();
+  const client = new Client(connectionString === null ? options : { connectionString });
+  // Without a listener an error would end the process, also one that comes while it connects.
+  client.on('error', () => {});
+  await client.connect();
+
+  return client;
+}
+
+async function connectThroughKnex({ client: knex }: Knex, connectionString: string | null): Promise<PostgresqlClient> {
+  if (connectionString === null) {
+    return knex.acquireRawConnection();
+  }
+
+  const client = new knex.driver.Client({ connectionString });
+  client.on('error', () => {});
+  await client.connect();
+
+  return client;
+}
+
+/** Whether the ORM is open: a statement after its end would make MikroORM 7 connect again. */
+export function isConnected(em: EntityManager): boolean {
+  return (em.getConnection('write') as unknown as { readonly connected?: boolean }).connected !== false;
+}

@@ -1,0 +1,24 @@
+import { expect, test } from '@jest/globals';
+import { createOrm, dbNameOf, dropOrm, openOrm } from '../support/orm.ts';
+import { defineJob, jobEntities, Jobs } from '../../src/index.ts';
+const step = defineJob<{ n: number }>()({ name: 'step' });
+test('smoke notify', async () => {
+  const orm = await createOrm('postgresql', jobEntities as never);
+  const other = await openOrm('postgresql', jobEntities as never, { dbName: dbNameOf(orm) });
+  const a = new Jobs({ orm }), b = new Jobs({ orm: other });
+  let done: (n: number) => void; let p = new Promise<number>(r => (done = r));
+  const ex = a.executor({ handlers: [a.handler(step, job => done(job.payload.n))], pollInterval: '1h', concurrency: 2 });
+  await ex.start();
+  await new Promise(r => setTimeout(r, 500));
+  const t = Date.now();
+  await b.submit(step.create({ n: 5 }));
+  expect(await p).toBe(5);
+  console.log('heard in', Date.now() - t);
+  await orm.em.execute("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'");
+  p = new Promise<number>(r => (done = r));
+  await b.submit(step.create({ n: 6 }));
+  expect(await p).toBe(6);
+  console.log('heard after', Date.now() - t);
+  await ex.stop();
+  await dropOrm(orm);
+});
