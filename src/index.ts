@@ -90,7 +90,26 @@ export type {
   StoreHint,
 } from './core/store.ts';
 export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './core/attempt.ts';
-export type { JobQueries } from './core/queries.ts';
+export type {
+  Backlog,
+  ExecutorSnapshot,
+  JobCount,
+  JobFilter,
+  JobQueries,
+  ListedJob,
+  ListPosition,
+} from './core/queries.ts';
+export type {
+  Admin,
+  BulkAnswer,
+  BulkOptions,
+  JobCounts,
+  JobPage,
+  PageOptions,
+  QueueLag,
+  UnknownJobs,
+} from './core/admin.ts';
+export { WaitTimeoutError } from './core/wait.ts';
 export type { QueueSettings } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';

@@ -17,6 +17,7 @@ import { submit, type SubmittingParts } from './adapter/submit.ts';
 import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
 import { TransactionSession } from './adapter/transaction-session.ts';
+import { adminOf, type Admin } from './core/admin.ts';
 import { CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
 import type { AnyDefinition } from './core/definition.ts';
@@ -78,6 +79,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly unitOfWork: Pick<UnitOfWork<Em>, 'execute' | 'consume'>;
   /** Pauses queues, and caps how many of their jobs run at once, for all executors together. */
   readonly queues: QueueControl;
+  /** Reads and actions over all scopes, for operators. */
+  readonly admin: Admin;
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitting: SubmittingParts;
@@ -111,10 +114,11 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
 
     this.#em = em;
-    this.queues = queueControlOf(new MikroOrmQueueStore({ session, clock, hints }), operation => {
-      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    });
+    const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
+    const queueStore = new MikroOrmQueueStore({ session, clock, hints });
     this.store = storeOn(session);
+    this.queues = queueControlOf(queueStore, enter);
+    this.admin = adminOf(this.store, queueStore, enter);
     this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, awaiting => hints.staged(awaiting)) };
     this.#submitting = { session, connectionTimeoutMs, storeOn };
     this.#executorHost = {

@@ -5,6 +5,7 @@ export function createTables(schema?: string): string[] {
 
   return [
     `create index "durable_job_awaiting" on ${prefix}"durable_job" (scope_hash, id) where state = 'awaiting'`,
+    `create index "durable_job_recurring" on ${prefix}"durable_job" (scope_hash, recurring_id, created_at desc) where recurring_id is not null`,
 
     `create table ${prefix}"durable_job_dependency" (
       "scope_hash" varchar(64) not null,
@@ -67,6 +68,7 @@ export function dropTables(schema?: string): string[] {
     `drop table ${prefix}"durable_recurring_job"`,
     `drop table ${prefix}"durable_job_queue"`,
     `drop table ${prefix}"durable_job_dependency"`,
+    `drop index ${prefix}"durable_job_recurring"`,
     `drop index ${prefix}"durable_job_awaiting"`,
   ];
 }

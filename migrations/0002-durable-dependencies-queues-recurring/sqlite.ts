@@ -5,6 +5,7 @@ import { oneLine } from '../one-line.ts';
 export function createTables(): string[] {
   return [
     `create index "durable_job_awaiting" on "durable_job" (scope_hash, id) where state = 'awaiting'`,
+    `create index "durable_job_recurring" on "durable_job" (scope_hash, recurring_id, created_at desc) where recurring_id is not null`,
 
     `create table "durable_job_dependency" (
       "scope_hash" text not null,
@@ -65,6 +66,7 @@ export function dropTables(): string[] {
     `drop table "durable_recurring_job"`,
     `drop table "durable_job_queue"`,
     `drop table "durable_job_dependency"`,
+    `drop index "durable_job_recurring"`,
     `drop index "durable_job_awaiting"`,
   ];
 }

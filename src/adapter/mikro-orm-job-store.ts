@@ -2,9 +2,8 @@ import { v4 as uuidV4 } from 'uuid';
 import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/attempt.ts';
 import { type CreationClock, type Clock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
-import type { JobQueries } from '../core/queries.ts';
 import { scopeHash } from '../core/scope.ts';
-import type { AttemptSnapshot, JobSnapshot, StageResult } from '../core/snapshot.ts';
+import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import { isFinished, type JobState } from '../core/states.ts';
 import type {
   AttemptStatus,
@@ -34,13 +33,14 @@ import { claimDueJobs } from './claim-due-jobs.ts';
 import { fatesByToken, stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKey, rowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
+import { attemptKey, rowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Session } from './session.ts';
 import type { Candidates, EndedRow, SqlDialect } from './sql/dialect.ts';
+import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
 import { insertExecutor, lapseExecutors, renewLease, stopExecutor } from './sql/shared/executors.ts';
-import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
+import { readJob } from './sql/shared/read-jobs.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
@@ -55,7 +55,7 @@ export interface StoreParts {
 }
 
 /** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
-export class MikroOrmJobStore implements JobStore, JobQueries {
+export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly capabilities: StoreCapabilities;
   readonly #session: Session;
   readonly #dialect: SqlDialect;
@@ -64,6 +64,7 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   readonly #hints: HintChannel;
 
   constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
+    super({ session, clock });
     this.#session = session;
     this.#dialect = dialect;
     this.#clock = clock;
@@ -256,13 +257,6 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     const [row] = await this.#session.read(readJob(this.#session.tables, hash, id));
 
     return row === undefined ? null : toSnapshot(row);
-  }
-
-  async attempts(key: JobKey): Promise<AttemptSnapshot[]> {
-    const { scopeHash: hash, id } = hashed(key);
-    return (await this.#session.read(readAttempts(this.#session.tables, hash, id))).map(row =>
-      toAttemptSnapshot(key, row),
-    );
   }
 
   subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {

@@ -1,6 +1,7 @@
 import { v7 as uuidV7 } from 'uuid';
 import type { RecurringJob } from '../core/recurring.ts';
 import type { ResolvedRetryPolicy } from '../core/retry-policy.ts';
+import type { JobState } from '../core/states.ts';
 import type { OnInterrupt, Submission } from '../core/submission.ts';
 import { dateOf, type Micros } from '../core/time.ts';
 import type { Row } from './session.ts';
@@ -30,6 +31,7 @@ export function toRecurringJob(row: Row): RecurringJob {
     nextFireAt: numberOrNull(row.next_fire_at),
     lastFireAt: numberOrNull(row.last_fire_at),
     isPaused: Boolean(row.paused),
+    lastState: (row.last_state ?? null) as JobState | null,
   };
 }
 

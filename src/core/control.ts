@@ -1,13 +1,16 @@
 import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import { checkedFilter, listPage, summed, type JobCounts, type JobPage, type PageOptions } from './admin.ts';
 import type { Clock } from './clock.ts';
 import type { RecurringStore } from './recurring.ts';
 import { recurringControlOf, type RecurringControl } from './recurring-control.ts';
-import type { JobQueries } from './queries.ts';
+import type { Duration } from './duration.ts';
+import type { JobFilter, JobQueries } from './queries.ts';
 import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
 import type { CancelAnswer, JobStore, RetryAnswer, RunNowAnswer } from './store.ts';
 import { checkedId } from './submission.ts';
 import { cutToBytes, isStorable } from './text.ts';
+import { waitForEnd } from './wait.ts';
 import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
 
 /**
@@ -38,6 +41,19 @@ export interface Control {
    */
   retry(id: string, options?: { readonly at?: Date }): Promise<RetryAnswer>;
 
+  /** Jobs of this scope, the newest first. */
+  list(filter?: Omit<JobFilter, 'scope'>, page?: PageOptions): Promise<JobPage>;
+
+  /** How many jobs of this scope there are. */
+  counts(filter?: Omit<JobFilter, 'scope'>): Promise<JobCounts>;
+
+  /**
+   * Waits until the job has ended, by looking again and again: for scripts and tests, not for requests.
+   *
+   * @throws WaitTimeoutError when it hadn't ended in time
+   */
+  wait(id: string, options: { readonly timeout: Duration }): Promise<JobSnapshot>;
+
   /** Recurring jobs of this scope. */
   readonly recurring: RecurringControl;
 
@@ -65,6 +81,18 @@ export function controlOf(
     scope: checked,
     recurring: recurringControlOf(checked, stores.recurring, clock, enter),
     get: async (id: string) => store.get(keyFor('get', id)),
+    list: async (filter: Omit<JobFilter, 'scope'> = {}, page: PageOptions = {}) => {
+      enter('list()');
+      return listPage(store, { ...checkedFilter(filter), scope: checked }, page);
+    },
+    counts: async (filter: Omit<JobFilter, 'scope'> = {}) => {
+      enter('counts()');
+      return summed(await store.counts({ ...checkedFilter(filter), scope: checked }));
+    },
+    wait: async (id: string, { timeout }: { readonly timeout: Duration }) => {
+      const key = keyFor('wait', id);
+      return waitForEnd(key, () => store.get(key), timeout);
+    },
     attempts: async (id: string) => store.attempts(keyFor('attempts', id)),
     cancel: async (id: string, { reason }: { readonly reason?: string } = {}) => {
       return store.cancel(keyFor('cancel', id), { reason: checkedReason(reason) });

@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
 import type { Overlap, RecurringJob, RecurringStore, RecurringUpsert } from './recurring.ts';
 import { checkedMissed, Schedule, type Missed } from './schedule.ts';
+import type { JobState } from './states.ts';
 import type { JobSnapshot } from './snapshot.ts';
 import { checkedId, checkedSubmission, type Submission } from './submission.ts';
 import { dateOf, type Micros } from './time.ts';
@@ -37,6 +38,8 @@ export interface RecurringSnapshot {
   readonly isPaused: boolean;
   readonly nextFireAt: Date | null;
   readonly lastFireAt: Date | null;
+  /** The state of the job that it made last; null: it has made none, or that one is gone. */
+  readonly lastState: JobState | null;
   /** The next ones, if nothing is paused or changed meanwhile. */
   readonly occurrences: readonly Date[];
 }
@@ -167,7 +170,7 @@ function checkedRecurringId(id: string): string {
 }
 
 function snapshotOf(job: RecurringJob, now: Micros, count: number): RecurringSnapshot {
-  const { scope, id, cron, timeZone, template, missed, overlap, isPaused, nextFireAt, lastFireAt } = job;
+  const { scope, id, cron, timeZone, template, missed, overlap, isPaused, nextFireAt, lastFireAt, lastState } = job;
 
   return Object.freeze({
     scope,
@@ -182,6 +185,7 @@ function snapshotOf(job: RecurringJob, now: Micros, count: number): RecurringSna
     isPaused,
     nextFireAt: nextFireAt === null ? null : dateOf(nextFireAt),
     lastFireAt: lastFireAt === null ? null : dateOf(lastFireAt),
+    lastState,
     occurrences: Object.freeze(upcoming(job, now, count).map(dateOf)),
   });
 }

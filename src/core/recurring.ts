@@ -1,6 +1,7 @@
 import type { JobKey } from './job-key.ts';
 import type { Missed } from './schedule.ts';
 import type { JobSnapshot } from './snapshot.ts';
+import type { JobState } from './states.ts';
 import type { Submission } from './submission.ts';
 import type { Micros } from './time.ts';
 
@@ -35,10 +36,12 @@ export interface RecurringJob extends JobKey {
   readonly nextFireAt: Micros | null;
   readonly lastFireAt: Micros | null;
   readonly isPaused: boolean;
+  /** The state of the job that it made last; null: it has made none, or that one is gone. */
+  readonly lastState: JobState | null;
 }
 
 /** What an upsert says; the next occurrence is taken only when cron or time zone changed, or none is stored. */
-export type RecurringUpsert = Omit<RecurringJob, 'lastFireAt' | 'isPaused'>;
+export type RecurringUpsert = Omit<RecurringJob, 'lastFireAt' | 'isPaused' | 'lastState'>;
 
 /** Moves a recurring job from one occurrence to the next, and makes its jobs. */
 export interface Firing {

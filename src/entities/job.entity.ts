@@ -177,6 +177,8 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     createIndex('durable_job_running_queue', `(queue) where state = 'running'`),
     // resolve: everything that waits for parents
     createIndex('durable_job_awaiting', `(scope_hash, id) where state = 'awaiting'`),
+    // recurring jobs: the newest one that each made
+    createIndex('durable_job_recurring', '(scope_hash, recurring_id, created_at desc) where recurring_id is not null'),
     // submit: who holds a unique key
     createUniqueIndex('durable_job_unique', '(unique_hash) where unique_hash is not null'),
     // prune and dead letters: what ended how, and when

@@ -41,6 +41,14 @@ const indexes = [
     ],
   },
   {
+    name: 'durable_job_recurring',
+    columns: 'scope_hash, recurring_id, created_at desc',
+    predicate: 'recurring_id is not null',
+    serves: [
+      `select state from durable_job where scope_hash = 'hash-1' and recurring_id = 'nightly' order by created_at desc limit 1`,
+    ],
+  },
+  {
     name: 'durable_job_unique',
     columns: 'unique_hash',
     predicate: 'unique_hash is not null',

@@ -58,12 +58,14 @@ export function removeRecurring(t: Tables, hash: string, id: string): Statement 
 }
 
 export function readRecurring(t: Tables, hash: string, id: string): Statement {
-  return sql`select ${columns} from ${t.recurring} where scope_hash = ${hash} and id = ${id}`;
+  return sql`
+    select ${columns}, ${lastState(t)} as last_state from ${t.recurring} r where scope_hash = ${hash} and id = ${id}
+  `;
 }
 
 export function listRecurring(t: Tables, hash: string): Statement {
   return sql`
-    select ${columns} from ${t.recurring}
+    select ${columns}, ${lastState(t)} as last_state from ${t.recurring} r
     where scope_hash = ${hash}
     order by case when next_fire_at is null then 1 else 0 end, next_fire_at, id
   `;
@@ -108,4 +110,13 @@ export function moveRecurring(
     where scope_hash = ${hash} and id = ${id} and next_fire_at = ${expected} and not paused
     returning ${columns}
   `;
+}
+
+/** The newest job of a recurring one; served by `durable_job_recurring`. */
+function lastState(t: Tables): Statement {
+  return sql`(
+    select j.state from ${t.job} j
+    where j.scope_hash = r.scope_hash and j.recurring_id = r.id
+    order by j.created_at desc limit 1
+  )`;
 }

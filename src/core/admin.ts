@@ -1,0 +1,248 @@
+import { checkedActor, type ActorOption } from './queue-control.ts';
+import { cursorOf, positionOf } from './cursor.ts';
+import { InvalidOptionError } from './errors.ts';
+import type { Backlog, ExecutorSnapshot, JobCount, JobFilter, JobQueries } from './queries.ts';
+import type { QueueStore } from './queues.ts';
+import { scopeHash } from './scope.ts';
+import type { JobSnapshot } from './snapshot.ts';
+import { jobStates, type JobState } from './states.ts';
+import type { JobStore } from './store.ts';
+
+export interface PageOptions {
+  /** The `next` of the page before. */
+  readonly cursor?: string;
+  /** 1 to 200. @default 50 */
+  readonly limit?: number;
+}
+
+export interface JobPage {
+  /** The newest first. */
+  readonly jobs: readonly JobSnapshot[];
+  /** Null: this was the last page. */
+  readonly next: string | null;
+}
+
+/** How many jobs there are; every state is there, also with none. */
+export interface JobCounts {
+  readonly total: number;
+  readonly byState: Readonly<Record<JobState, number>>;
+  /** For each queue, definition and state that has any. */
+  readonly details: readonly JobCount[];
+}
+
+/** How far a queue is behind. */
+export interface QueueLag {
+  readonly queue: string;
+  /** Jobs that are due now. */
+  readonly due: number;
+  /** How long the first of them has been due, in ms. What is scheduled for later is not late. */
+  readonly lagMs: number;
+  readonly isPaused: boolean;
+  readonly maxRunning: number | null;
+}
+
+/** Queued jobs that no active executor would take: of a definition, or in a queue, that none of them serves. */
+export interface UnknownJobs {
+  readonly queue: string;
+  readonly name: string;
+  readonly version: string;
+  readonly queued: number;
+}
+
+export interface BulkOptions extends ActorOption {
+  /** At most so many jobs, 1 to 1,000, the newest first. */
+  readonly limit: number;
+  /** Only counts what would be taken. @default false */
+  readonly preview?: boolean;
+}
+
+/** What a bulk call found, and what it changed: each job is judged by itself. */
+export interface BulkAnswer {
+  readonly matched: number;
+  readonly affected: number;
+}
+
+/** What operators need: reads and actions over all scopes. Not for code that acts for one tenant; that has `jobs.scope(s)`. */
+export interface Admin {
+  list(filter?: JobFilter, page?: PageOptions): Promise<JobPage>;
+  counts(filter?: JobFilter): Promise<JobCounts>;
+  /** Queues that have something due, the latest first. */
+  lag(): Promise<QueueLag[]>;
+  /** @param options.all also those that stopped or were declared dead. @default false */
+  executors(options?: { readonly all?: boolean }): Promise<ExecutorSnapshot[]>;
+  /** What would wait for ever, since nobody knows it. */
+  unknown(): Promise<UnknownJobs[]>;
+  /** Cancels what matches and hasn't ended. */
+  cancelAll(filter: JobFilter, options: BulkOptions & { readonly reason?: string }): Promise<BulkAnswer>;
+  /** Retries what matches and may be retried. */
+  retryAll(filter: JobFilter, options: BulkOptions): Promise<BulkAnswer>;
+}
+
+const defaultLimit = 50;
+const maxLimit = 200;
+const maxBulk = 1000;
+
+/** @param enter called before every call: refuses where it may not be made */
+export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter: (operation: string) => void): Admin {
+  return Object.freeze({
+    list: async (filter: JobFilter = {}, page: PageOptions = {}) => {
+      enter('admin.list()');
+      return listPage(store, checkedFilter(filter), page);
+    },
+    counts: async (filter: JobFilter = {}) => {
+      enter('admin.counts()');
+      return summed(await store.counts(checkedFilter(filter)));
+    },
+    lag: async () => {
+      enter('admin.lag()');
+      return lagOf(await store.backlog(), await queues.queueSettings());
+    },
+    executors: async ({ all = false }: { readonly all?: boolean } = {}) => {
+      enter('admin.executors()');
+      return store.executors({ onlyActive: !all });
+    },
+    unknown: async () => {
+      enter('admin.unknown()');
+      return unknownOf(await store.counts({ states: ['queued'] }), await store.executors({ onlyActive: true }));
+    },
+    cancelAll: async (filter: JobFilter, options: BulkOptions & { readonly reason?: string }) => {
+      enter('admin.cancelAll()');
+      return bulk(store, active(checkedFilter(filter)), options, async job => {
+        return ['cancelled', 'requested'].includes(await store.cancel(job, { reason: options.reason }));
+      });
+    },
+    retryAll: async (filter: JobFilter, options: BulkOptions) => {
+      enter('admin.retryAll()');
+      return bulk(store, retryable(checkedFilter(filter)), options, async job => {
+        return ['queued', 'awaiting'].includes(await store.retry(job, {}));
+      });
+    },
+  });
+}
+
+/** One page, and where the next one begins. */
+export async function listPage(
+  store: JobQueries,
+  filter: JobFilter,
+  { cursor, limit = defaultLimit }: PageOptions,
+): Promise<JobPage> {
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
+    throw new InvalidOptionError('limit', `be an integer from 1 to ${maxLimit}`, limit);
+  }
+
+  const after = cursor === undefined ? null : positionOf(cursor);
+  const listed = await store.list(filter, { after, limit: limit + 1 });
+  const page = listed.slice(0, limit);
+
+  return Object.freeze({
+    jobs: Object.freeze(page.map(({ job }) => job)),
+    next: listed.length > limit ? cursorOf(page.at(-1)!.position) : null,
+  });
+}
+
+export function summed(details: readonly JobCount[]): JobCounts {
+  const byState = Object.fromEntries(
+    jobStates.map(state => [state, sum(details.filter(detail => detail.state === state))]),
+  ) as Record<JobState, number>;
+
+  return Object.freeze({ total: sum(details), byState: Object.freeze(byState), details: Object.freeze([...details]) });
+}
+
+const filterFields = new Set([
+  'scope',
+  'states',
+  'queues',
+  'names',
+  'reasons',
+  'recurringId',
+  'createdFrom',
+  'createdBefore',
+]);
+
+/** @throws InvalidOptionError for a field that is none, so that a typo doesn't widen what is cancelled */
+export function checkedFilter(filter: JobFilter): JobFilter {
+  for (const field of Object.keys(filter)) {
+    if (!filterFields.has(field)) {
+      throw new InvalidOptionError(field, `be one of the filters ${[...filterFields].join(', ')}`, 'an unknown filter');
+    }
+  }
+  for (const list of ['states', 'queues', 'names', 'reasons'] as const) {
+    if (filter[list] !== undefined && !Array.isArray(filter[list])) {
+      throw new InvalidOptionError(list, 'be a list', filter[list]);
+    }
+  }
+  for (const instant of ['createdFrom', 'createdBefore'] as const) {
+    if (filter[instant] !== undefined && !Number.isFinite(filter[instant]?.getTime())) {
+      throw new InvalidOptionError(instant, 'be a valid Date', filter[instant]);
+    }
+  }
+  if (filter.scope !== undefined) {
+    scopeHash(filter.scope);
+  }
+
+  return filter;
+}
+
+async function bulk(
+  store: JobQueries,
+  filter: JobFilter,
+  { limit, preview = false, actor }: BulkOptions,
+  act: (job: JobSnapshot) => Promise<boolean>,
+): Promise<BulkAnswer> {
+  checkedActor(actor);
+  if (!Number.isInteger(limit) || limit < 1 || limit > maxBulk) {
+    throw new InvalidOptionError('limit', `be an integer from 1 to ${maxBulk}`, limit);
+  }
+
+  const matching = await store.list(filter, { after: null, limit });
+  let affected = 0;
+  for (const { job } of preview ? [] : matching) {
+    affected += (await act(job)) ? 1 : 0;
+  }
+
+  return { matched: matching.length, affected };
+}
+
+function active(filter: JobFilter): JobFilter {
+  return narrowed(filter, ['awaiting', 'queued', 'running']);
+}
+
+function retryable(filter: JobFilter): JobFilter {
+  return narrowed(filter, ['failed', 'cancelled', 'interrupted']);
+}
+
+function narrowed(filter: JobFilter, possible: readonly JobState[]): JobFilter {
+  return { ...filter, states: possible.filter(state => filter.states?.includes(state) ?? true) };
+}
+
+function lagOf(backlog: readonly Backlog[], settings: Awaited<ReturnType<QueueStore['queueSettings']>>): QueueLag[] {
+  return backlog
+    .map(({ queue, due, lag }) => {
+      const own = settings.find(({ name }) => name === queue);
+      return {
+        queue,
+        due,
+        lagMs: Math.floor(lag / 1000),
+        isPaused: own?.isPaused ?? false,
+        maxRunning: own?.maxRunning ?? null,
+      };
+    })
+    .sort((a, b) => b.lagMs - a.lagMs);
+}
+
+function unknownOf(queued: readonly JobCount[], executors: readonly ExecutorSnapshot[]): UnknownJobs[] {
+  const isServed = ({ queue, name, version }: JobCount) =>
+    executors.some(
+      executor =>
+        (executor.queues?.includes(queue) ?? true) &&
+        (executor.definitions?.some(known => known.name === name && known.version === version) ?? true),
+    );
+
+  return queued
+    .filter(count => !isServed(count))
+    .map(({ queue, name, version, count }) => ({ queue, name, version, queued: count }));
+}
+
+function sum(counts: readonly JobCount[]): number {
+  return counts.reduce((total, { count }) => total + count, 0);
+}

@@ -1,0 +1,51 @@
+import type { RecurringJob } from '../core/recurring.ts';
+import type { Micros } from '../core/time.ts';
+import { JobTable } from './job-table.ts';
+import { Journal } from './journal.ts';
+import { LocalHints } from './local-hints.ts';
+import type { StoredAttempt } from './stored-attempt.ts';
+import { Table } from './table.ts';
+
+export interface StoredExecutor {
+  readonly state: 'active' | 'lapsed' | 'stopped';
+  readonly leaseUntil: Micros | null;
+}
+
+export interface StoredQueue {
+  readonly name: string;
+  readonly isPaused: boolean;
+  readonly maxRunning: number | null;
+  readonly changedBy: string | null;
+  readonly updatedAt: Micros;
+}
+
+/**
+ * What the memory stores keep, in place of a database: several stores may work on one of these. Nothing of it survives
+ * the process.
+ */
+export class MemoryDatabase {
+  readonly #journal = new Journal();
+  #isSomethingQueued = false;
+
+  readonly jobs = new JobTable(this.#journal, () => (this.#isSomethingQueued = true));
+  /** By `attemptKeyOf`. */
+  readonly attempts = new Table<StoredAttempt>(this.#journal);
+  /** By id. */
+  readonly executors = new Table<StoredExecutor>(this.#journal);
+  /** By name; a queue that isn't here has the defaults. */
+  readonly queues = new Table<StoredQueue>(this.#journal);
+  /** By `keyOf`. */
+  readonly recurring = new Table<RecurringJob>(this.#journal);
+  readonly hints = new LocalHints();
+
+  /** One atom: all of its writes are made, and executors told of what they may start, or it throws and none is. */
+  atomically<T>(work: () => T): T {
+    this.#isSomethingQueued = false;
+    const result = this.#journal.atomically(work);
+
+    if (this.#isSomethingQueued) {
+      this.hints.send({ kind: 'due' });
+    }
+    return result;
+  }
+}

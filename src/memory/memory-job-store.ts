@@ -1,0 +1,249 @@
+import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/attempt.ts';
+import type { Clock, CreationClock } from '../core/clock.ts';
+import { InvalidOptionError } from '../core/errors.ts';
+import type { JobKey } from '../core/job-key.ts';
+import type { JobQueries } from '../core/queries.ts';
+import type { AttemptSnapshot, JobSnapshot, StageResult } from '../core/snapshot.ts';
+import { isFinished } from '../core/states.ts';
+import type {
+  AttemptStatus,
+  CancelAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  ExecutorRegistration,
+  JobStore,
+  ProgressAnswer,
+  ProgressReport,
+  RecoverAnswer,
+  RecoverLapsedAnswer,
+  Recovery,
+  ReleaseAnswer,
+  RenewAnswer,
+  ResolveAnswer,
+  RetryAnswer,
+  RunningFilter,
+  RunNowAnswer,
+  SettleAnswer,
+  StoreHint,
+} from '../core/store.ts';
+import type { Submission } from '../core/submission.ts';
+import type { Micros } from '../core/time.ts';
+import { stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
+import { cancelJob } from './cancel-job.ts';
+import { claimDueJobs, isActive } from './claim-due-jobs.ts';
+import { insertOrGet } from './insert-or-get.ts';
+import { attemptKeyOf } from './keys.ts';
+import { lapseExecutors, orphanedJobs, runningJobs } from './executors.ts';
+import type { MemoryDatabase } from './memory-database.ts';
+import { recoverAttempt } from './recover-attempt.ts';
+import { releaseAttempt } from './release-attempt.ts';
+import { reportProgress } from './report-progress.ts';
+import { resolveChildren, resolveJobs } from './resolve-jobs.ts';
+import { retryJob } from './retry-job.ts';
+import { settleAttempt } from './settle-attempt.ts';
+import { attemptSnapshotOf, snapshotOf } from './snapshots.ts';
+import { runningAttemptOf, startJob } from './start-job.ts';
+
+/** What the memory stores of one process are made of. */
+export interface MemoryStoreParts {
+  readonly database: MemoryDatabase;
+  readonly clock: Clock;
+  readonly creationClock: CreationClock;
+}
+
+/**
+ * The store contract in plain maps: for tests and demos. NOT DURABLE: everything in it is gone with the process. Each call is
+ * one atom, all or nothing, because nothing in it awaits.
+ */
+export class MemoryJobStore implements JobStore, JobQueries {
+  readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: false } as const);
+  readonly #database: MemoryDatabase;
+  readonly #clock: Clock;
+  readonly #creationClock: CreationClock;
+
+  constructor({ database, clock, creationClock }: MemoryStoreParts) {
+    this.#database = database;
+    this.#clock = clock;
+    this.#creationClock = creationClock;
+  }
+
+  async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
+    return this.#atomically(database => insertOrGet(database, submissions, this.#creationClock, null));
+  }
+
+  async register({ id, leaseUntil }: ExecutorRegistration): Promise<void> {
+    if (this.#database.executors.get(id) !== undefined) {
+      throw new InvalidOptionError('id', 'be unique among all executors that ever registered', id);
+    }
+
+    this.#atomically(({ executors }) => executors.put(id, { state: 'active', leaseUntil }));
+  }
+
+  async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
+    return this.#atomically(database => {
+      const executor = database.executors.get(executorId);
+      if (executor?.state !== 'active' || executor.leaseUntil === null) {
+        return { answer: 'lapsed' };
+      }
+
+      database.executors.put(executorId, { ...executor, leaseUntil });
+      const attempts = runningJobs(database, { executorId }).map(job => ({
+        token: job.token!,
+        status: job.cancelRequestedAt === null ? ('active' as const) : ('cancel_requested' as const),
+      }));
+      return { answer: 'renewed', attempts };
+    });
+  }
+
+  async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
+    return this.#atomically((database, now) => {
+      const lapsed = lapseExecutors(database, now);
+      const orphans = orphanedJobs(database).slice(0, limit).map(runningAttemptOf);
+      orphans.forEach(orphan => this.#recover(orphan, { requeue: 'declared', reason: 'lease_lapsed' }, now));
+
+      return { lapsed, recovered: orphans.length };
+    });
+  }
+
+  async retire(executorId: string): Promise<void> {
+    this.#atomically(({ executors }) => {
+      const executor = executors.get(executorId);
+      if (executor !== undefined) {
+        executors.put(executorId, { ...executor, state: 'stopped' });
+      }
+    });
+  }
+
+  async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    return this.#atomically((database, now) => claimDueJobs(database, request, now));
+  }
+
+  async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
+    return this.#atomically((database, now) => {
+      const job = database.jobs.get(key);
+      const isDue = job?.state === 'queued' && job.nextRunAt <= now;
+
+      return isDue && isActive(database, executorId) ? startJob(database, job, executorId, now) : null;
+    });
+  }
+
+  async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
+    return this.#atomically(database =>
+      reports.map(report => {
+        const written = reportProgress(database, report);
+        return { status: statusOf(database, report), written };
+      }),
+    );
+  }
+
+  async status(attempts: readonly AttemptRef[]): Promise<AttemptStatus[]> {
+    return attempts.map(attempt => statusOf(this.#database, attempt));
+  }
+
+  async settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]> {
+    return this.#atomically((database, now) =>
+      settlements.map(settlement => {
+        const state = settleAttempt(database, settlement, now);
+        if (state !== null && isFinished(state)) {
+          resolveChildren(database, settlement, now);
+        }
+
+        const reached = state ?? stateSettledBefore(database, settlement);
+        return reached === null
+          ? { answer: whyNotEnded(database, settlement) }
+          : { answer: 'settled', state: reached };
+      }),
+    );
+  }
+
+  async release(attempts: readonly AttemptRef[]): Promise<ReleaseAnswer[]> {
+    return this.#atomically((database, now) =>
+      attempts.map(attempt => {
+        const answer = releaseAttempt(database, attempt, now);
+        if (answer === 'cancelled') {
+          resolveChildren(database, attempt, now);
+        }
+
+        return answer ?? whyNotEnded(database, attempt);
+      }),
+    );
+  }
+
+  async recover(attempts: readonly AttemptRef[], how: Recovery): Promise<RecoverAnswer[]> {
+    return this.#atomically((_, now) => attempts.map(attempt => this.#recover(attempt, how, now)));
+  }
+
+  async running({ limit, ...filter }: RunningFilter): Promise<RunningAttempt[]> {
+    return runningJobs(this.#database, filter).slice(0, limit).map(runningAttemptOf);
+  }
+
+  async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
+    const marked = this.#database.jobs.get(key)?.cancelRequestedAt;
+    const answer = this.#atomically((database, now) => {
+      const job = database.jobs.get(key);
+      return job === undefined ? 'not_found' : cancelJob(database, job, reason ?? null, now);
+    });
+
+    if (answer === 'requested' && marked === null) {
+      this.#database.hints.send({ kind: 'cancel', key: { scope: key.scope, id: key.id } });
+    }
+    return answer;
+  }
+
+  async resolve({ keys, limit }: Parameters<JobStore['resolve']>[0]): Promise<ResolveAnswer> {
+    return this.#atomically((database, now) =>
+      resolveJobs(database, keys ?? database.jobs.inState('awaiting'), limit, now),
+    );
+  }
+
+  async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
+    return this.#atomically((database, now) => {
+      const job = database.jobs.get(key);
+      return job === undefined ? 'not_found' : retryJob(database, job, at ?? now);
+    });
+  }
+
+  async runNow(key: JobKey): Promise<RunNowAnswer> {
+    return this.#atomically(({ jobs }, now) => {
+      const job = jobs.get(key);
+      if (job?.state !== 'queued') {
+        return job === undefined ? 'not_found' : 'not_queued';
+      }
+
+      jobs.update(job, { nextRunAt: Math.min(job.nextRunAt, now) });
+      return 'due';
+    });
+  }
+
+  async get(key: JobKey): Promise<JobSnapshot | null> {
+    const job = this.#database.jobs.get(key);
+    return job === undefined ? null : snapshotOf(job);
+  }
+
+  async attempts({ scope, id }: JobKey): Promise<AttemptSnapshot[]> {
+    const { attempts, jobs } = this.#database;
+    const starts = jobs.get({ scope, id })?.attemptCount ?? 0;
+
+    return Array.from({ length: starts }, (_, index) => attempts.get(attemptKeyOf({ scope, id, attempt: index + 1 })))
+      .filter(attempt => attempt !== undefined)
+      .map(attemptSnapshotOf);
+  }
+
+  subscribe(listener: (hint: StoreHint) => void): () => void {
+    return this.#database.hints.subscribe(listener);
+  }
+
+  #recover(attempt: AttemptRef, how: Recovery, now: Micros): RecoverAnswer {
+    const state = recoverAttempt(this.#database, attempt, how, now);
+    if (state === 'cancelled') {
+      resolveChildren(this.#database, attempt, now);
+    }
+
+    return state ?? whyNotEnded(this.#database, attempt);
+  }
+
+  #atomically<T>(work: (database: MemoryDatabase, now: Micros) => T): T {
+    const now = this.#clock.now();
+    return this.#database.atomically(() => work(this.#database, now));
+  }
+}

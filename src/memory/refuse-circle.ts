@@ -1,0 +1,19 @@
+import { InvalidSubmissionError } from '../core/errors.ts';
+import type { Submission } from '../core/submission.ts';
+import { keyOf } from './keys.ts';
+
+/** @throws InvalidSubmissionError where jobs of one call wait for each other: none of them would ever start */
+export function refuseCircle(submissions: readonly Submission[]): void {
+  const open = new Map(submissions.map(submission => [keyOf(submission), submission]));
+  const isFree = ({ scope, after }: Submission) => after.every(id => !open.has(keyOf({ scope, id })));
+
+  for (let free = [...open]; free.length > 0; ) {
+    free = [...open].filter(([, submission]) => isFree(submission));
+    free.forEach(([key]) => open.delete(key));
+  }
+
+  const [first] = open.values();
+  if (first !== undefined) {
+    throw new InvalidSubmissionError('after', `not make a circle: "${first.id}" would wait for itself`);
+  }
+}
