@@ -74,7 +74,7 @@ export interface DefinitionOptions<Name extends string> {
 }
 
 /** With a schema: payload types come from it, and it validates what is submitted and what a handler gets. */
-export function defineJob<const Name extends string, S extends StandardSchema<never, unknown>>(
+export function defineJob<const Name extends string, S extends StandardSchema>(
   options: DefinitionOptions<Name> & { readonly schema: S },
 ): JobDefinition<SchemaInput<S>, SchemaOutput<S>, Name>;
 /** Without a schema the type is a promise of yours; name it: `defineJob<{ id: string }>()({ name: 'mail.send' })`. */
