@@ -141,7 +141,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
-      return submit(this.#submitting, submissions);
+      return submissions.length === 0 ? Promise.resolve([]) : submit(this.#submitting, submissions);
     });
   }
 
@@ -174,7 +174,7 @@ async function single(
 ): Promise<StageResult | StageResult[]> {
   const isList = Array.isArray(given);
   const submissions = (isList ? given : [given]).map(checkedSubmission);
-  const results = submissions.length === 0 ? [] : await store(submissions);
+  const results = await store(submissions);
 
   return isList ? results : results[0]!;
 }
