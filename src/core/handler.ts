@@ -56,7 +56,8 @@ export function registerHandler<D extends AnyDefinition, Em>(
   definition: D,
   run: JobHandler<D, Em>,
 ): RegisteredHandler<Em> {
-  if (typeof definition?.parse !== 'function') {
+  // A schema has a `parse` as well.
+  if (typeof definition?.parse !== 'function' || typeof definition.createFromJson !== 'function') {
     throw new InvalidOptionError('definition', 'be made by `defineJob`', definition);
   }
   if (typeof run !== 'function') {

@@ -31,7 +31,7 @@ export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types
     : never
   : never;
 
-/** `path.to.field: message`, one line for each issue, at most five of them. */
+/** `path.to.field: message; …`, at most five of them. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.slice(0, 5).map(describe).join('; ');
 }
