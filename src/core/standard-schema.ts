@@ -19,16 +19,17 @@ export interface StandardIssue {
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
+/** `unknown` for a schema that doesn't say its types, as the standard allows. */
 export type SchemaInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly input: infer I }
     ? I
-    : never
+    : unknown
   : never;
 
 export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
   ? NonNullable<T> extends { readonly output: infer O }
     ? O
-    : never
+    : unknown
   : never;
 
 /** `path.to.field: message; …`, at most five of them. */
