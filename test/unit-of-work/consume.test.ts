@@ -10,13 +10,14 @@ import {
   aMessage,
   createWorld,
   gate,
+  handled,
+  handleOrder,
   inMs,
   leaveReceipt,
   nothingStored,
   Payment,
   receiptOf,
   refresh,
-  sendReceipt,
   stored,
   type Em,
   type World,
@@ -41,14 +42,7 @@ forEachDriver(driver => {
     await run(own).finally(() => dropOrm(own.orm));
   }
 
-  async function handle({ em, stage, outbox }: Unit<Em>): Promise<void> {
-    em.persist(new Payment('p'));
-    outbox.add(aMessage({ id: 'm-1:out' }));
-    await stage(sendReceipt.create({ payment: 'p' }, { id: 'j' }));
-  }
-
-  const handled = { payments: ['p'], jobs: ['j'], outbox: ['m-1:out'], inbox: ['m-1/billing: processed'] };
-  const consume = (work: (unit: Unit<Em>) => Promise<void> = handle, overrides = {}, consumer = 'billing') =>
+  const consume = (work: (unit: Unit<Em>) => Promise<void> = handleOrder, overrides = {}, consumer = 'billing') =>
     world.unitOfWork.consume(aMessage(overrides), consumer, work);
   const fails = (error: unknown = new Error('no')) => consume(() => Promise.reject(error));
   const uncalled = () => Promise.reject(new Error('called'));
@@ -101,7 +95,7 @@ forEachDriver(driver => {
         Array.from({ length: 20 }, () =>
           consume(async unit => {
             calls++;
-            await handle(unit);
+            await handleOrder(unit);
           }),
         ),
       );
@@ -175,7 +169,7 @@ forEachDriver(driver => {
     });
 
     test('whose handler calls execute is handled in one transaction all the same', async () => {
-      await consume(() => world.unitOfWork.execute(handle));
+      await consume(() => world.unitOfWork.execute(handleOrder));
 
       expect(await stored(world)).toEqual(handled);
     });
@@ -258,7 +252,7 @@ forEachDriver(driver => {
       const error = new Error('no', { cause: new Error('deeper') });
 
       const consumed = await consume(async unit => {
-        await handle(unit);
+        await handleOrder(unit);
         await unit.em.flush();
         throw error;
       });
@@ -404,7 +398,7 @@ forEachDriver(driver => {
   describe('the lease', () => {
     test('is what a completion needs: work that took longer is rolled back and the message is left to the next', async () => {
       const consumed = await consume(async unit => {
-        await handle(unit);
+        await handleOrder(unit);
         world.time.advance(60_000); // equal counts as lapsed
       });
 
@@ -428,7 +422,7 @@ forEachDriver(driver => {
       test('that another delivery took over fences the first one, which then takes nothing from it', async () => {
         const [isIn, release] = [gate(), gate()];
         const first = consume(async unit => {
-          await handle(unit);
+          await handleOrder(unit);
           isIn.resolve();
           await release.promise;
         });
@@ -480,7 +474,7 @@ forEachDriver(driver => {
           aMessage(),
           'billing',
           async unit => {
-            await handle(unit);
+            await handleOrder(unit);
             controller.abort(reason);
             end(unit);
           },
@@ -502,7 +496,7 @@ forEachDriver(driver => {
         'billing',
         async unit => {
           unit.em.getEventManager().registerSubscriber({ afterTransactionCommit: () => controller.abort(reason) });
-          await handle(unit);
+          await handleOrder(unit);
         },
         { signal: controller.signal },
       );

@@ -8,6 +8,7 @@ import type { Micros } from '../../src/core/time.ts';
 import { InboxMessage, Job, jobEntities, OutboxMessage } from '../../src/entities/index.ts';
 import { Jobs } from '../../src/jobs.ts';
 import type { UnitOfWorkOptions } from '../../src/unit-of-work/options.ts';
+import type { Unit } from '../../src/unit-of-work/unit.ts';
 import { UnitOfWork } from '../../src/unit-of-work/unit-of-work.ts';
 import { createOrm, type CreateOptions, type Driver, type TestOrm } from '../support/orm.ts';
 import { ManualTime } from './manual-time.ts';
@@ -105,6 +106,16 @@ export function createUnitOfWork(
 export function aMessage(overrides: Partial<Message> = {}): Message {
   return { id: 'm-1', name: 'order.paid', version: '1', content: '{"order":1}', ...overrides };
 }
+
+/** A handler that writes some of everything. */
+export async function handleOrder({ em, stage, outbox }: Unit<Em>): Promise<void> {
+  em.persist(new Payment('p'));
+  outbox.add(aMessage({ id: 'm-1:out' }));
+  await stage(sendReceipt.create({ payment: 'p' }, { id: 'j' }));
+}
+
+/** What is stored when the message was handled once. */
+export const handled = { payments: ['p'], jobs: ['j'], outbox: ['m-1:out'], inbox: ['m-1/billing: processed'] };
 
 export interface Stored {
   readonly payments: string[];
