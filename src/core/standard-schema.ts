@@ -20,17 +20,9 @@ export interface StandardIssue {
 }
 
 /** `unknown` for a schema that doesn't say its types, as the standard allows. */
-export type SchemaInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly input: infer I }
-    ? I
-    : unknown
-  : never;
-
-export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer O }
-    ? O
-    : unknown
-  : never;
+export type SchemaInput<S> = SchemaTypes<S> extends { readonly input: infer I } ? I : unknown;
+export type SchemaOutput<S> = SchemaTypes<S> extends { readonly output: infer O } ? O : unknown;
+type SchemaTypes<S> = S extends { readonly '~standard': { readonly types?: infer T } } ? NonNullable<T> : unknown;
 
 /** `path.to.field: message; …`, at most five of them. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
