@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Attempt } from '../core/attempt.ts';
@@ -10,6 +9,7 @@ import { AttemptWatcher } from './attempt-watcher.ts';
 import type { ExecutorHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
 import { liveExecutors } from './live-executors.ts';
+import { outside } from './outside.ts';
 import { persist } from './persist.ts';
 import { Poller } from './poller.ts';
 import { isRecovered, recover } from './recover.ts';
@@ -88,7 +88,7 @@ export class StartedExecutor<Em> {
     }
 
     // A hint comes from whoever committed: what it sets off must not run in the context of a host's transaction.
-    this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
+    this.#unsubscribe = store.subscribe(hint => outside(() => this.#heed(hint)));
     this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
   }
 

@@ -8,6 +8,8 @@ export type Taps = {
 } & {
   /** The settlement that `job.transactional` makes. */
   readonly settleInTransaction?: (call: () => ReturnType<JobStore['settle']>) => ReturnType<JobStore['settle']>;
+  /** The whole of `job.transactional`, its commit included. */
+  readonly transactional?: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
 export function tapped(store: JobStore, taps: Taps): JobStore {

@@ -6,6 +6,7 @@ import { OwnSession } from '../../../src/adapter/own-session.ts';
 import { sqlDialectOf } from '../../../src/adapter/sql-dialect-of.ts';
 import { TransactionSession } from '../../../src/adapter/transaction-session.ts';
 import { CreationClock, systemClock, type Clock } from '../../../src/core/clock.ts';
+import type { ExecutorEnvironment } from '../../../src/core/executor-environment.ts';
 import type { ExecutorOptions } from '../../../src/core/executor-options.ts';
 import type { RegisteredHandler } from '../../../src/core/handler.ts';
 import type { JobSnapshot } from '../../../src/core/snapshot.ts';
@@ -69,7 +70,7 @@ export class World {
       creationClock: new CreationClock(this.clock),
       hints: new HintChannel(),
     };
-    const environment = new MikroOrmHandlerEnvironment<EntityManager>(
+    const real = new MikroOrmHandlerEnvironment<EntityManager>(
       em as never,
       new OwnSession(em as never, dialect, Math.random),
       dialect,
@@ -78,6 +79,14 @@ export class World {
           ...(taps.settleInTransaction && { settle: taps.settleInTransaction }),
         }),
     );
+    const environment: ExecutorEnvironment<EntityManager> = {
+      check: () => real.check(),
+      run: run => real.run(run),
+      transactional: (em, work, settle) => {
+        const call = () => real.transactional(em, work, settle);
+        return taps.transactional === undefined ? call() : taps.transactional(call);
+      },
+    };
     const store = tapped(this.jobs.store, taps);
     const executor = new Executor<EntityManager>(
       { store, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
