@@ -419,27 +419,41 @@ forEachDriver(driver => {
     });
 
     if (driver === 'postgresql') {
-      test('that another delivery took over fences the first one, which then takes nothing from it', async () => {
-        const [isIn, release] = [gate(), gate()];
+      test('that another delivery took over fences the first one, while the other works and after it', async () => {
+        const [firstIsIn, secondIsIn, release] = [gate(), gate(), gate()];
         const first = consume(async unit => {
           await handleOrder(unit);
-          isIn.resolve();
-          await release.promise;
+          firstIsIn.resolve();
+          await secondIsIn.promise;
         });
-        await isIn.promise;
+        await firstIsIn.promise;
         // The first one sleeps, as a paused process does: its timers didn't ring.
         await world.orm.em.fork().nativeUpdate(InboxMessage, { messageId: 'm-1' }, { leaseUntil: world.time.now() });
 
-        const second = await consume(async ({ em }) => void em.persist(new Payment('second')));
-        release.resolve();
-
-        expect(second.outcome).toBe('processed');
-        expect(await first).toEqual({ outcome: 'lost', reply: 'requeue' });
-        expect(await stored(world)).toEqual({
-          ...nothingStored,
-          payments: ['second'],
-          inbox: ['m-1/billing: processed'],
+        const second = consume(async ({ em }) => {
+          em.persist(new Payment('second'));
+          secondIsIn.resolve();
+          await release.promise;
         });
+
+        expect(await first).toEqual({ outcome: 'lost', reply: 'requeue' });
+        expect(await stored(world)).toEqual({ ...nothingStored, inbox: ['m-1/billing: processing'] });
+        release.resolve();
+        expect((await second).outcome).toBe('processed');
+        expect(await stored(world)).toMatchObject({ payments: ['second'], inbox: ['m-1/billing: processed'] });
+      });
+
+      test('that another delivery took over lets the first one record no failure', async () => {
+        const consumed = await consume(async () => {
+          const other = { token: '3f0c7c0e-5a53-4a1c-8f0e-0a4d3f6f2f11' };
+          await world.orm.em
+            .fork({ disableContextResolution: true })
+            .nativeUpdate(InboxMessage, { messageId: 'm-1' }, other);
+          throw new Error('no');
+        });
+
+        expect(consumed).toEqual({ outcome: 'lost', reply: 'requeue' });
+        expect(await receiptOf(world)).toMatchObject({ state: 'processing', failureCount: 0 });
       });
     }
   });
