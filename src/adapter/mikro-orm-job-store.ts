@@ -26,10 +26,11 @@ import type {
 } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
-import { fatesByToken, stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
+import { fatesByAttempt, stateSettledBefore, statusOf, whyNotEnded, type AttemptFate } from './attempt-fate.ts';
+import { eachOnce } from './each-once.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKey, rowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
+import { attemptKey, attemptRowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import type { EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
@@ -107,16 +108,16 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   }
 
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
-    if (reports.length === 0) {
-      return [];
-    }
+    return eachOnce(reports, async once => {
+      const written = new Set((await this.#dialect.progress(this.#session, once)).map(attemptRowKey));
+      const statuses = await this.status(once.filter(report => !written.has(keyOf(report))));
 
-    const written = new Set((await this.#dialect.progress(this.#session, reports)).map(rowKey));
-    const statuses = await this.status(reports.filter(report => !written.has(keyOf(report))));
-
-    return reports.map(report =>
-      written.has(keyOf(report)) ? { status: 'active', written: true } : { status: statuses.shift()!, written: false },
-    );
+      return once.map(report =>
+        written.has(keyOf(report))
+          ? { status: 'active', written: true }
+          : { status: statuses.shift()!, written: false },
+      );
+    });
   }
 
   async status(attempts: readonly AttemptRef[]): Promise<AttemptStatus[]> {
@@ -125,38 +126,40 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]> {
-    if (settlements.length === 0) {
-      return [];
-    }
+    return eachOnce(settlements, async once => {
+      const ended = await this.#dialect.settle(this.#session, once, this.#clock.now());
 
-    const settled = await this.#dialect.settle(this.#session, settlements, this.#clock.now());
-    const stateOf = new Map(settled.map(row => [rowKey(row), row.state as JobState]));
-    const fateOf = await this.#fatesOf(settlements.filter(settlement => !stateOf.has(keyOf(settlement))));
-
-    this.#wake(settled.some(({ state }) => state === 'queued'));
-    return settlements.map(settlement => {
-      const state = stateOf.get(keyOf(settlement)) ?? stateSettledBefore(settlement, fateOf(settlement));
-      return state === null ? { answer: whyNotEnded(fateOf(settlement)) } : { answer: 'settled', state };
+      return this.#answersFor<Settlement, SettleAnswer>(
+        once,
+        ended,
+        state => ({ answer: 'settled', state }),
+        (fate, settlement) => {
+          const state = stateSettledBefore(settlement, fate);
+          return state === null ? { answer: whyNotEnded(fate) } : { answer: 'settled', state };
+        },
+      );
     });
   }
 
   async release(attempts: readonly AttemptRef[]): Promise<ReleaseAnswer[]> {
-    if (attempts.length === 0) {
-      return [];
-    }
+    return eachOnce(attempts, async once => {
+      const ended = await this.#dialect.release(this.#session, once, this.#clock.now());
 
-    const ended = await this.#dialect.release(this.#session, attempts, this.#clock.now());
-    const answers = await this.#answersFor(attempts, ended);
-    return answers.map(answer => (answer === 'queued' ? 'released' : (answer as ReleaseAnswer)));
+      return this.#answersFor<AttemptRef, ReleaseAnswer>(
+        once,
+        ended,
+        state => (state === 'queued' ? 'released' : 'cancelled'),
+        whyNotEnded,
+      );
+    });
   }
 
   async recover(attempts: readonly AttemptRef[], how: Recovery): Promise<RecoverAnswer[]> {
-    if (attempts.length === 0) {
-      return [];
-    }
+    return eachOnce(attempts, async once => {
+      const ended = await this.#dialect.recover(this.#session, once, how, this.#clock.now());
 
-    const ended = await this.#dialect.recover(this.#session, attempts, how, this.#clock.now());
-    return (await this.#answersFor(attempts, ended)) as RecoverAnswer[];
+      return this.#answersFor<AttemptRef, RecoverAnswer>(once, ended, state => state as RecoverAnswer, whyNotEnded);
+    });
   }
 
   async running(filter: RunningFilter): Promise<RunningAttempt[]> {
@@ -221,16 +224,26 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
   }
 
-  async #answersFor(attempts: readonly AttemptRef[], ended: ReadonlyArray<EndedRow>): Promise<string[]> {
-    const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
-    const fateOf = await this.#fatesOf(attempts.filter(attempt => !stateOf.has(keyOf(attempt))));
-
+  /** What was ended is answered by its job's state, everything else by what has become of it. */
+  async #answersFor<A extends AttemptRef, R>(
+    attempts: readonly A[],
+    ended: readonly EndedRow[],
+    answerFor: (state: JobState) => R,
+    whyNot: (fate: AttemptFate, attempt: A) => R,
+  ): Promise<R[]> {
     this.#wake(ended.some(({ state }) => state === 'queued'));
-    return attempts.map(attempt => stateOf.get(keyOf(attempt)) ?? whyNotEnded(fateOf(attempt)));
+
+    const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
+    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(keyOf(attempt))));
+
+    return attempts.map(attempt => {
+      const state = states.get(keyOf(attempt));
+      return state === undefined ? whyNot(fateOf(attempt), attempt) : answerFor(state);
+    });
   }
 
-  async #fatesOf(attempts: readonly AttemptRef[]) {
-    return fatesByToken(
+  async #fatesOf(attempts: readonly AttemptRef[]): Promise<(attempt: AttemptRef) => AttemptFate> {
+    return fatesByAttempt(
       attempts.length === 0 ? [] : await this.#session.read(attemptFates(this.#session.tables, attempts)),
     );
   }
@@ -289,5 +302,5 @@ function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
 }
 
 function keyOf(attempt: AttemptRef): string {
-  return rowKey(attemptKey(attempt));
+  return attemptRowKey(attemptKey(attempt));
 }

@@ -54,7 +54,7 @@ export interface JobStore {
    * Writes the outcomes of attempts: job and attempt change together, behind the token. The cancel mark is read by the same
    * write: where a cancel was committed first, the job is cancelled and has no result. A reschedule or snooze makes the job
    * queued again in the same atom. Settling again what ended as asked is `settled`, so an answer that was lost can be asked for again.
-   * Each settlement is judged by itself; one that is lost takes no other with it.
+   * Each settlement is judged by itself; one that is lost takes no other with it, and of two for one attempt the first counts.
    */
   settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]>;
 

@@ -21,8 +21,8 @@ export interface SqlDialect {
   /** Starts what is due in the given lanes. */
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
-  /** Answers the keys of what was written. */
-  progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<JobKeyRow[]>;
+  /** This one and what follows take every attempt once, and answer the attempts that they wrote to. */
+  progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<AttemptRow[]>;
   settle(session: Session, settlements: readonly Settlement[], now: Micros): Promise<EndedRow[]>;
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
@@ -57,8 +57,13 @@ export interface Start {
   readonly now: Micros;
 }
 
-/** A job whose attempt was ended, and the state that it has now. */
-export interface EndedRow extends JobKeyRow {
+export interface AttemptRow extends JobKeyRow {
+  readonly ordinal: number;
+  readonly token: string;
+}
+
+/** An attempt that was ended, and the state that its job has now. */
+export interface EndedRow extends AttemptRow {
   readonly state: string;
 }
 

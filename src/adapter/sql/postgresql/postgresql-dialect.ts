@@ -1,5 +1,5 @@
 import { attemptKey } from '../../job-row.ts';
-import type { EndedRow, JobKeyRow, SqlDialect } from '../dialect.ts';
+import type { AttemptRow, EndedRow, JobKeyRow, SqlDialect } from '../dialect.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import { sql } from '../statement.ts';
@@ -29,7 +29,7 @@ export const postgresqlDialect: SqlDialect = {
   startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],
 
   progress: async ({ write, tables }, reports) => {
-    return (await write(reportProgress(tables, reports.map(progressReportRow)))) as JobKeyRow[];
+    return (await write(reportProgress(tables, reports.map(progressReportRow)))) as AttemptRow[];
   },
   settle: async ({ write, tables }, settlements, now) => {
     return (await write(settleAttempts(tables, settlements.map(settlementRow), now))) as EndedRow[];
