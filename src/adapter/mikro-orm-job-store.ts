@@ -89,15 +89,19 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
+    if (request.definitions.length === 0 || request.queues?.length === 0) {
+      return { attempts: [], nextDueAt: null };
+    }
+
     const now = this.#clock.now();
     const lanes = (await this.#session.read(look(this.#session.tables, request))).map(toLane);
     const due = lanes.filter(lane => lane.firstDueAt <= now);
 
     const attempts = due.length === 0 || request.limit < 1 ? [] : await this.#claimLanes(request, due, now);
 
-    // A lane that gave something may have more, or something later, that the look didn't see: ask again at once.
-    const isWorthAsking = attempts.length > 0 || (request.limit < 1 && due.length > 0);
-    return { attempts, nextDueAt: isWorthAsking ? now : earliest(lanes.filter(lane => lane.firstDueAt > now)) };
+    // A lane that gave something may have more, or something later, that the look didn't see: ask again at once. What is due and
+    // was not got is held by another caller; it may be given back.
+    return { attempts, nextDueAt: attempts.length > 0 ? now : earliest(lanes) };
   }
 
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {

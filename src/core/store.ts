@@ -123,7 +123,10 @@ export interface ClaimRequest {
 
 export interface ClaimAnswer {
   readonly attempts: Attempt[];
-  /** When the next job that this request matches is due, after what was claimed; null: none is queued. May be in the past. */
+  /**
+   * When to ask again: the next job that this request matches is not due before. Exact where nothing was started; now where
+   * something was, as more may be due. In the past where another caller holds what is due. Null: none is queued.
+   */
   readonly nextDueAt: Micros | null;
 }
 
