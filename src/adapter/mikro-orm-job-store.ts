@@ -38,6 +38,7 @@ import { cancelJob } from './sql/shared/cancel-job.ts';
 import { insertExecutor, stopExecutor } from './sql/shared/executors.ts';
 import { look } from './sql/shared/look.ts';
 import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
+import type { Statement } from './sql/statement.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { runningJobs } from './sql/shared/running-jobs.ts';
@@ -172,14 +173,13 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
 
   async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(
-      cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now()),
-    );
+    const cancel = () => cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now());
+    const answer = await this.#writeOrTell(key, cancel, whyNotCancelled);
 
-    if (row === undefined) {
-      return (await this.get(key)) === null ? 'not_found' : 'finished';
+    if (typeof answer === 'string') {
+      return answer;
     }
-    if (row.state === 'cancelled') {
+    if (answer.state === 'cancelled') {
       return 'cancelled';
     }
 
@@ -189,18 +189,28 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
 
   async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(retryJob(this.#session.tables, hash, id, at ?? this.#clock.now()));
+    const retry = () => retryJob(this.#session.tables, hash, id, at ?? this.#clock.now());
+    const answer = await this.#writeOrTell(key, retry, whyNotRetried);
 
-    this.#wake(row !== undefined);
-    return row === undefined ? whyNotRetried(await this.get(key)) : 'queued';
+    if (typeof answer === 'string') {
+      return answer;
+    }
+
+    this.#wake(true);
+    return 'queued';
   }
 
   async runNow(key: JobKey): Promise<RunNowAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(runJobNow(this.#session.tables, hash, id, this.#clock.now()));
+    const runNow = () => runJobNow(this.#session.tables, hash, id, this.#clock.now());
+    const answer = await this.#writeOrTell(key, runNow, whyNotDue);
 
-    this.#wake(row !== undefined);
-    return row === undefined ? ((await this.get(key)) === null ? 'not_found' : 'not_queued') : 'due';
+    if (typeof answer === 'string') {
+      return answer;
+    }
+
+    this.#wake(true);
+    return 'due';
   }
 
   async get(key: JobKey): Promise<JobSnapshot | null> {
@@ -219,6 +229,29 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
 
   subscribe(listener: (hint: StoreHint) => void): () => void {
     return this.#hints.subscribe(listener);
+  }
+
+  /**
+   * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
+   * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
+   */
+  async #writeOrTell<Reason extends string>(
+    key: JobKey,
+    update: () => Statement,
+    whyNot: (job: JobSnapshot) => Reason | null,
+  ): Promise<Row | Reason | 'not_found'> {
+    for (;;) {
+      const [row] = await this.#session.write(update());
+      if (row !== undefined) {
+        return row;
+      }
+
+      const job = await this.get(key);
+      const reason = job === null ? 'not_found' : whyNot(job);
+      if (reason !== null) {
+        return reason;
+      }
+    }
   }
 
   async #claimLanes({ executorId, limit }: ClaimRequest, lanes: readonly SeenLane[], now: Micros): Promise<Attempt[]> {
@@ -290,15 +323,30 @@ function byClaimOrder(a: Row, b: Row): number {
   );
 }
 
-function whyNotRetried(job: JobSnapshot | null): RetryAnswer {
-  if (job === null) {
-    return 'not_found';
+function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {
+  if (state === 'running') {
+    return cancelRequestedAt === null ? null : 'requested';
   }
-  if (job.state === 'succeeded') {
-    return 'succeeded';
+  if (state === 'cancelled') {
+    return 'cancelled';
   }
 
-  return isFinished(job.state) ? 'no_starts_left' : 'not_finished';
+  return isFinished(state) ? 'finished' : null;
+}
+
+function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
+  if (state === 'succeeded') {
+    return 'succeeded';
+  }
+  if (!isFinished(state)) {
+    return 'not_finished';
+  }
+
+  return attemptCount < attemptLimit ? null : 'no_starts_left';
+}
+
+function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {
+  return state === 'queued' ? null : 'not_queued';
 }
 
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {

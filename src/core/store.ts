@@ -164,7 +164,7 @@ export interface RunningFilter {
   readonly limit: number;
 }
 
-/** `cancelled`: it will never start. `requested`: it runs, and was told. `finished`: too late, it had ended. */
+/** `cancelled`: it is, now or since before. `requested`: it runs, and was told. `finished`: too late, it had ended otherwise. */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
 export type RetryAnswer = 'queued' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'not_found';
 /** `due`: it is queued and due. */
