@@ -107,14 +107,16 @@ export async function orderIds({ orm }: Pick<Host, 'orm'>): Promise<string[]> {
 }
 
 export async function idsIn(orm: TestOrm, table: string): Promise<string[]> {
-  const rows: { id: string }[] = await orm.em.fork().execute(`select id from ${table} order by id`);
+  const rows: { id: string }[] = await orm.em
+    .fork({ disableContextResolution: true })
+    .execute(`select id from ${table} order by id`);
 
   return rows.map(({ id }) => id);
 }
 
 /** Resolves when so many sessions of this database wait for a lock. PostgreSQL only. */
 export async function untilBlocked({ orm }: Pick<Host, 'orm'>, sessions = 1): Promise<void> {
-  const em = orm.em.fork();
+  const em = orm.em.fork({ disableContextResolution: true });
 
   for (;;) {
     const blocked: unknown[] = await em.execute(
@@ -126,7 +128,7 @@ export async function untilBlocked({ orm }: Pick<Host, 'orm'>, sessions = 1): Pr
 
 async function empty({ orm }: Host): Promise<void> {
   for (const table of ['durable_job', 'order_']) {
-    await orm.em.fork().execute(`delete from ${table}`);
+    await orm.em.fork({ disableContextResolution: true }).execute(`delete from ${table}`);
   }
 }
 
