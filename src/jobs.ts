@@ -50,9 +50,12 @@ export interface JobsOptions<Em extends EntityManager> {
 }
 
 /** What an executor runs, and how. */
-export interface ExecutorOptions<Em> extends Options {
-  /** One for each definition that this executor knows; jobs of others stay queued. */
-  readonly handlers: ReadonlyArray<RegisteredHandler<Em>>;
+export interface ExecutorOptions extends Options {
+  /**
+   * One for each definition that this executor knows; jobs of others stay queued. Of any `Jobs`, so that handlers written for
+   * PostgreSQL's EntityManager may be tested on SQLite.
+   */
+  readonly handlers: ReadonlyArray<RegisteredHandler<never>>;
 }
 
 /** The one object that a host makes, for one ORM. Keeps no connection and no timer of its own; an executor does. */
@@ -158,7 +161,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   }
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
-  executor({ handlers, ...options }: ExecutorOptions<Em>): Executor<Em> {
+  executor({ handlers, ...options }: ExecutorOptions): Executor<Em> {
     return new Executor(this.#executorHost, handlers, options);
   }
 
