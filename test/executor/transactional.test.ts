@@ -271,6 +271,67 @@ forEachDriver(driver => {
     expect(await world.notes()).toEqual(['n']);
   });
 
+  test('a reading of the marks between the commit and its answer does not call the attempt lost', async () => {
+    const [committed, statusRead, ended] = [latch(), latch(), latch()];
+    let isCommitted = false;
+    let aborted: unknown;
+    const executor = world.executor(
+      [
+        world.jobs.handler(work, async job => {
+          await job.transactional(write);
+          aborted = job.signal.aborted;
+          ended.open();
+        }),
+      ],
+      { progressInterval: '10ms', renewEvery: '10ms' },
+      {
+        transactional: async call => {
+          const result = await call();
+          isCommitted = true;
+          committed.open();
+          await statusRead.opened;
+          return result;
+        },
+        status: async call => {
+          const answersEnd = isCommitted;
+          const answer = await call();
+          // The answer is heeded in the turn in which it is returned.
+          if (answersEnd) setImmediate(() => statusRead.open());
+          return answer;
+        },
+      },
+    );
+    await executor.start();
+    await ended.opened;
+    await executor.stop();
+
+    expect(aborted).toBe(false);
+    expect(world.log.troubles).toEqual([]);
+    expect((await world.job('a')).state).toBe('succeeded');
+  });
+
+  test('a handler that works on after its commit is told of a stop', async () => {
+    const committed = latch();
+    let why: unknown;
+    const executor = world.executor(
+      [
+        world.jobs.handler(work, async job => {
+          await job.transactional(write);
+          committed.open();
+          await aborted(job.signal).catch(error => (why = error.why));
+        }),
+      ],
+      { drainTimeout: 10, abortGrace: '5m' },
+    );
+    await executor.start();
+    await committed.opened;
+
+    await executor.stop();
+
+    expect(why).toBe('stopped');
+    expect((await world.job('a')).state).toBe('succeeded');
+  });
+
   test('a commit whose answer was lost stands: the job stays succeeded, and the attempt writes nothing more', async () => {
     await runOnce(job => job.transactional(write), {
       transactional: async call => {

@@ -10,18 +10,27 @@ const work = defineJob<object>()({ name: 'work' });
 forEachDriver(driver => {
   let world: World;
   let claims: number;
+  let afterClaim: () => Promise<unknown>;
   const ran = new Map<string, Latch>();
   const hasRun = (id: string) => ran.get(id) ?? ran.set(id, latch()).get(id)!;
 
   beforeEach(async () => {
     ran.clear();
     claims = 0;
+    afterClaim = async () => {};
     world = await World.open(driver);
     // What the tests wait for would come with the next poll in a day.
     const executor = world.executor(
       [world.jobs.handler(work, async job => hasRun(job.id).open())],
       { pollInterval: '1d' },
-      { claim: call => (claims++, call()) },
+      {
+        claim: async call => {
+          claims++;
+          const answer = await call();
+          await afterClaim();
+          return answer;
+        },
+      },
     );
     await executor.start();
   });
@@ -50,6 +59,18 @@ forEachDriver(driver => {
     await world.jobs.scope('').cancel('retried');
     await world.jobs.scope('').retry('retried');
     await hasRun('retried').opened;
+  });
+
+  test('a job that is committed while the answer of a claim is on its way is not missed', async () => {
+    const submitted = latch();
+    afterClaim = () => {
+      afterClaim = async () => {};
+      return world.jobs.submit(work.create({}, { id: 'meanwhile' })).then(() => submitted.open());
+    };
+    await world.jobs.submit(work.create({}, { id: 'later', notBefore: new Date('2100-01-01') }));
+    await submitted.opened;
+
+    await hasRun('meanwhile').opened;
   });
 
   test('a job that becomes due while nothing else happens starts then', async () => {

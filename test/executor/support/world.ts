@@ -49,7 +49,9 @@ export class World {
   }
 
   static async open(driver: Driver, { clock = systemClock, ...options }: WorldOptions = {}): Promise<World> {
-    return new World(driver, await createOrm(driver, entities, { pool: { min: 0, max: 20 }, ...options }), clock);
+    // Enough for every executor here, so that none warns. A memory database of SQLite has one connection.
+    const pool = driver === 'postgresql' ? { pool: { min: 0, max: 20 } } : {};
+    return new World(driver, await createOrm(driver, entities, { ...pool, ...options }), clock);
   }
 
   /** The same database seen by another process: an ORM and a store of its own. SQLite: only with `file: true`. */
