@@ -2,7 +2,7 @@ import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', 'compat/', 'test/hosts/', '**/*.d.ts']),
+  globalIgnores(['dist/', 'coverage/', '**/.data/', 'compat/', 'test/hosts/', '**/*.d.ts']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.ts'],

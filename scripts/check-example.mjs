@@ -1,8 +1,7 @@
-// The example says what its page says: twice on each database, each time from nothing.
+// The example writes what its page says, on both databases: from an empty folder, and again with `--fresh`.
 import fs from 'node:fs';
 import path from 'node:path';
-import { startPostgres } from '../test/support/postgres.ts';
-import { report, root, run } from './run.mjs';
+import { inTemporaryFolder, report, root, run } from './run.mjs';
 
 const file = path.join(root, 'examples/outbox-handler/expected-output.txt');
 
@@ -10,27 +9,24 @@ if (!fs.existsSync(file)) report('example', [`missing: ${path.relative(root, fil
 else await compare(fs.readFileSync(file, 'utf8'));
 
 async function compare(expected) {
-  const server = await startPostgres();
-
-  try {
-    const env = { ...process.env, TEST_PG_URL: server.url };
-    const runs = [[], [], ['--postgres'], ['--postgres']];
+  await inTemporaryFolder(folder => {
+    fs.chmodSync(folder, 0o755); // as root, the example's PostgreSQL runs as another user
+    const data = ['--data', folder];
+    const runs = [data, [...data, '--fresh'], ['--postgres', ...data], ['--postgres', ...data, '--fresh']];
 
     report(
       `example, ${runs.length} runs`,
-      runs.flatMap(args => difference(expected, args, env)),
+      runs.flatMap(args => difference(expected, args)),
     );
-  } finally {
-    await server.stop();
-  }
+  });
 }
 
-function difference(expected, args, env) {
-  const command = ['run', '--silent', 'example', ...(args.length > 0 ? ['--', ...args] : [])];
+function difference(expected, args) {
+  const command = ['run', '--silent', 'example', '--', ...args];
   const title = ['npm', ...command].join(' ');
 
   try {
-    const written = run('npm', command, { env, timeout: 120_000 });
+    const written = run('npm', command, { env: { ...process.env, EXAMPLE_PG_URL: undefined }, timeout: 120_000 });
     return written === expected ? [] : [`${title}: expected\n${expected}\ngot\n${written}`];
   } catch (error) {
     return [`${title}: ${error.message}`];

@@ -54,7 +54,14 @@ export {
   UnsupportedDriverError,
   type IdentityDifference,
 } from './core/errors.ts';
-export { ConcurrentUnitError, UnitControlError, UnitEndedError, UnitRolledBackError } from './unit-of-work/errors.ts';
+export {
+  ConcurrentUnitError,
+  MessageLostError,
+  MessageRefusedError,
+  UnitControlError,
+  UnitEndedError,
+  UnitRolledBackError,
+} from './unit-of-work/errors.ts';
 export { UnitOfWork, type ExecuteOptions } from './unit-of-work/unit-of-work.ts';
 export type { Consumed } from './unit-of-work/consumed.ts';
 export type { UnitOfWorkOptions } from './unit-of-work/options.ts';

@@ -63,9 +63,12 @@ export interface JobsOptions<Em extends EntityManager> {
 }
 
 /** What an executor runs, and how. */
-export interface ExecutorOptions<Em> extends Options {
-  /** One for each definition that this executor knows; jobs of others stay queued. */
-  readonly handlers: ReadonlyArray<RegisteredHandler<Em>>;
+export interface ExecutorOptions extends Options {
+  /**
+   * One for each definition that this executor knows; jobs of others stay queued. Of any `Jobs`, so that handlers written for
+   * PostgreSQL's EntityManager may be tested on SQLite.
+   */
+  readonly handlers: ReadonlyArray<RegisteredHandler<never>>;
 }
 
 /** The one object that a host makes, for one ORM. Keeps no connection and no timer of its own; an executor does. */
@@ -174,7 +177,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
-      return submit(this.#submitting, submissions);
+      return submissions.length === 0 ? Promise.resolve([]) : submit(this.#submitting, submissions);
     });
   }
 
@@ -201,7 +204,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   }
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
-  executor({ handlers, ...options }: ExecutorOptions<Em>): Executor<Em> {
+  executor({ handlers, ...options }: ExecutorOptions): Executor<Em> {
     return new Executor(this.#executorHost, handlers, options);
   }
 
@@ -217,7 +220,7 @@ async function single(
 ): Promise<StageResult | StageResult[]> {
   const isList = Array.isArray(given);
   const submissions = (isList ? given : [given]).map(checkedSubmission);
-  const results = submissions.length === 0 ? [] : await store(submissions);
+  const results = await store(submissions);
 
   return isList ? results : results[0]!;
 }

@@ -1,23 +1,38 @@
 import type { AttemptRef, Settlement } from '../core/attempt.ts';
 import type { AttemptState, JobState } from '../core/states.ts';
 import type { AttemptStatus } from '../core/store.ts';
+import { attemptKey, attemptRowKey } from './job-row.ts';
 import type { Row } from './session.ts';
+import type { AttemptRow } from './sql/dialect.ts';
 
 /** What `attemptFates` reads of an attempt. */
 export interface AttemptFate {
   /** Null: there is no such attempt row, or the token is another one's. */
   readonly attemptState: AttemptState | null;
-  /** Whether the job still names this attempt's token. */
+  readonly failureReason: unknown;
+  readonly error: unknown;
+  readonly resultRef: unknown;
+  /** Whether the job still runs in this attempt. */
   readonly isOwner: boolean;
   readonly isCancelRequested: boolean;
+  /** Whether it left its job queued; null: the job has moved on since, nobody knows. */
+  readonly hasRequeued: boolean | null;
 }
 
-export function toAttemptFate(row: Row): AttemptFate {
-  return {
-    attemptState: row.attempt_state as AttemptState | null,
-    isOwner: row.job_state === 'running' && row.owner === row.token,
-    isCancelRequested: row.cancel_requested_at !== null,
-  };
+const unknownAttempt: AttemptFate = {
+  attemptState: null,
+  failureReason: null,
+  error: null,
+  resultRef: null,
+  isOwner: false,
+  isCancelRequested: false,
+  hasRequeued: null,
+};
+
+/** Fates by attempt. */
+export function fatesByAttempt(rows: readonly Row[]): (attempt: AttemptRef) => AttemptFate {
+  const fates = new Map(rows.map(row => [attemptRowKey(row as AttemptRow), toAttemptFate(row)]));
+  return attempt => fates.get(attemptRowKey(attemptKey(attempt))) ?? unknownAttempt;
 }
 
 export function statusOf({ attemptState, isOwner, isCancelRequested }: AttemptFate): AttemptStatus {
@@ -34,23 +49,62 @@ export function whyNotEnded({ attemptState, isOwner }: AttemptFate): 'lost' | 'a
 }
 
 /** The state that an earlier, unanswered write of this same settlement reached; null: it ended otherwise, or not at all. */
-export function stateSettledBefore({ outcome }: Settlement, { attemptState }: AttemptFate): JobState | null {
-  if (attemptState === 'cancelled') {
+export function stateSettledBefore(settlement: Settlement, fate: AttemptFate): JobState | null {
+  if (fate.isOwner) {
+    return null;
+  }
+  if (fate.attemptState === 'cancelled') {
     return 'cancelled';
   }
-  if (attemptState !== attemptStateFor(outcome)) {
+
+  const { outcome } = settlement;
+  const reached = outcome === 'rescheduled' || outcome === 'snoozed' ? 'queued' : outcome;
+  // The attempt is the same whether its job ended or was queued again; only the job tells.
+  const isOtherMove = fate.hasRequeued === (reached !== 'queued');
+
+  return hasWritten(settlement, fate) && !isOtherMove ? reached : null;
+}
+
+function hasWritten(settlement: Settlement, fate: AttemptFate): boolean {
+  const { outcome } = settlement;
+
+  return (
+    fate.attemptState === (outcome === 'rescheduled' ? 'failed' : outcome) &&
+    fate.resultRef === (outcome === 'succeeded' ? settlement.resultRef : null) &&
+    fate.failureReason === ('failureReason' in settlement ? settlement.failureReason : null) &&
+    fate.error === ('error' in settlement ? settlement.error : null)
+  );
+}
+
+function toAttemptFate(row: Row): AttemptFate {
+  return {
+    attemptState: row.attempt_state as AttemptState | null,
+    failureReason: row.failure_reason,
+    error: row.error,
+    resultRef: row.result_ref,
+    isOwner: row.job_state === 'running' && row.owner === row.token && isLatest(row),
+    isCancelRequested: row.cancel_requested_at !== null,
+    hasRequeued: hasRequeued(row),
+  };
+}
+
+function hasRequeued(row: Row): boolean | null {
+  if (!isLatest(row)) {
     return null;
   }
 
-  return outcome === 'rescheduled' || outcome === 'snoozed' ? 'queued' : outcome;
+  switch (row.job_state) {
+    case 'queued':
+      // A retry clears the reason.
+      return row.job_reason === null ? null : true;
+    case 'failed':
+    case 'interrupted':
+      return false;
+    default:
+      return null;
+  }
 }
 
-function attemptStateFor(outcome: Settlement['outcome']): AttemptState {
-  return outcome === 'rescheduled' ? 'failed' : outcome;
-}
-
-/** Attempts and their fates by token: a token is one attempt's alone. */
-export function fatesByToken(rows: readonly Row[]): (attempt: AttemptRef) => AttemptFate {
-  const fates = new Map(rows.map(row => [row.token as string, toAttemptFate(row)]));
-  return ({ token }) => fates.get(token) ?? { attemptState: null, isOwner: false, isCancelRequested: false };
+function isLatest(row: Row): boolean {
+  return row.attempt_count === row.ordinal;
 }

@@ -24,6 +24,10 @@ export async function claimDueJobs(
   request: ClaimRequest,
   now: Micros,
 ): Promise<ClaimAnswer> {
+  if (request.definitions.length === 0 || request.queues?.length === 0) {
+    return { attempts: [], nextDueAt: null, isHeldBack: false };
+  }
+
   const seen = (await session.read(look(session.tables, request))).map(toLane).filter(lane => !lane.isPaused);
   const lanes = seen.filter(hasRoom);
   const isHeldBack = seen.some(lane => !hasRoom(lane) && lane.firstDueAt <= now);
@@ -39,9 +43,9 @@ export async function claimDueJobs(
     : await claim(session, due, request.limit);
   const attempts = rows.sort(byClaimOrder).map(row => toAttempt(row, now));
 
-  // A lane that gave something may have more, or something later, that the look didn't see: ask again at once.
-  const nextDueAt = attempts.length > 0 ? now : earliest(lanes.filter(lane => lane.firstDueAt > now));
-  return { attempts, nextDueAt, isHeldBack };
+  // A lane that gave something may have more, or something later, that the look didn't see: ask again at once. What is due and
+  // was not got is held by another caller; it may be given back.
+  return { attempts, nextDueAt: attempts.length > 0 ? now : earliest(lanes), isHeldBack };
 }
 
 type ClaimIn = (session: Session, lanes: readonly Lane[], limit: number) => Promise<Row[]>;

@@ -184,7 +184,12 @@ export function attemptKey({ scope, id, attempt, token }: AttemptRef) {
   return { scope_hash: scopeHash(scope), id, ordinal: attempt, token };
 }
 
-/** One key for a row of either table, to match answers with what was asked. */
+/** One key for an attempt, to match answers with what was asked: one job's stale attempt and its owner may be asked about together. */
+export function attemptRowKey({ scope_hash, id, ordinal, token }: ReturnType<typeof attemptKey>): string {
+  return `${scope_hash}/${id}/${ordinal}/${token}`;
+}
+
+/** One key for a job, likewise. */
 export function rowKey({ scope_hash, id }: { readonly scope_hash: string; readonly id: string }): string {
   return `${scope_hash}/${id}`;
 }

@@ -29,19 +29,21 @@ import type {
 } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
+import { fatesByAttempt, stateSettledBefore, statusOf, whyNotEnded, type AttemptFate } from './attempt-fate.ts';
 import { claimDueJobs } from './claim-due-jobs.ts';
-import { fatesByToken, stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
+import { eachOnce } from './each-once.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKey, rowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
-import type { Session } from './session.ts';
-import type { Candidates, EndedRow, SqlDialect } from './sql/dialect.ts';
+import { attemptKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
+import type { Row, Session } from './session.ts';
+import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
 import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
 import { insertExecutor, lapseExecutors, renewLease, stopExecutor } from './sql/shared/executors.ts';
 import { readJob } from './sql/shared/read-jobs.ts';
-import { retryJob } from './sql/shared/retry-job.ts';
+import type { Statement } from './sql/statement.ts';
+import { deadParents, retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
 
@@ -140,16 +142,16 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
-    if (reports.length === 0) {
-      return [];
-    }
+    return eachOnce(reports, async once => {
+      const written = new Set((await this.#dialect.progress(this.#session, once)).map(attemptRowKey));
+      const statuses = await this.status(once.filter(report => !written.has(keyOf(report))));
 
-    const written = new Set((await this.#dialect.progress(this.#session, reports)).map(rowKey));
-    const statuses = await this.status(reports.filter(report => !written.has(keyOf(report))));
-
-    return reports.map(report =>
-      written.has(keyOf(report)) ? { status: 'active', written: true } : { status: statuses.shift()!, written: false },
-    );
+      return once.map(report =>
+        written.has(keyOf(report))
+          ? { status: 'active', written: true }
+          : { status: statuses.shift()!, written: false },
+      );
+    });
   }
 
   async status(attempts: readonly AttemptRef[]): Promise<AttemptStatus[]> {
@@ -158,38 +160,40 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]> {
-    if (settlements.length === 0) {
-      return [];
-    }
+    return eachOnce(settlements, async once => {
+      const ended = await this.#dialect.settle(this.#session, once, this.#clock.now());
 
-    const settled = await this.#dialect.settle(this.#session, settlements, this.#clock.now());
-    const stateOf = new Map(settled.map(row => [rowKey(row), row.state as JobState]));
-    const fateOf = await this.#fatesOf(settlements.filter(settlement => !stateOf.has(keyOf(settlement))));
-
-    await this.#afterEnding(settled);
-    return settlements.map(settlement => {
-      const state = stateOf.get(keyOf(settlement)) ?? stateSettledBefore(settlement, fateOf(settlement));
-      return state === null ? { answer: whyNotEnded(fateOf(settlement)) } : { answer: 'settled', state };
+      return this.#answersFor<Settlement, SettleAnswer>(
+        once,
+        ended,
+        state => ({ answer: 'settled', state }),
+        (fate, settlement) => {
+          const state = stateSettledBefore(settlement, fate);
+          return state === null ? { answer: whyNotEnded(fate) } : { answer: 'settled', state };
+        },
+      );
     });
   }
 
   async release(attempts: readonly AttemptRef[]): Promise<ReleaseAnswer[]> {
-    if (attempts.length === 0) {
-      return [];
-    }
+    return eachOnce(attempts, async once => {
+      const ended = await this.#dialect.release(this.#session, once, this.#clock.now());
 
-    const ended = await this.#dialect.release(this.#session, attempts, this.#clock.now());
-    const answers = await this.#answersFor(attempts, ended);
-    return answers.map(answer => (answer === 'queued' ? 'released' : (answer as ReleaseAnswer)));
+      return this.#answersFor<AttemptRef, ReleaseAnswer>(
+        once,
+        ended,
+        state => (state === 'queued' ? 'released' : 'cancelled'),
+        whyNotEnded,
+      );
+    });
   }
 
   async recover(attempts: readonly AttemptRef[], how: Recovery): Promise<RecoverAnswer[]> {
-    if (attempts.length === 0) {
-      return [];
-    }
+    return eachOnce(attempts, async once => {
+      const ended = await this.#dialect.recover(this.#session, once, how, this.#clock.now());
 
-    const ended = await this.#dialect.recover(this.#session, attempts, how, this.#clock.now());
-    return (await this.#answersFor(attempts, ended)) as RecoverAnswer[];
+      return this.#answersFor<AttemptRef, RecoverAnswer>(once, ended, state => state as RecoverAnswer, whyNotEnded);
+    });
   }
 
   async running(filter: RunningFilter): Promise<RunningAttempt[]> {
@@ -198,14 +202,13 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
 
   async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(
-      cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now()),
-    );
+    const cancel = () => cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now());
+    const answer = await this.#writeOrTell(key, cancel, whyNotCancelled);
 
-    if (row === undefined) {
-      return (await this.get(key)) === null ? 'not_found' : 'finished';
+    if (typeof answer === 'string') {
+      return answer;
     }
-    if (row.state === 'cancelled') {
+    if (answer.state === 'cancelled') {
       await this.#afterEnding([{ scope_hash: hash, id, state: 'cancelled' }]);
       return 'cancelled';
     }
@@ -230,12 +233,14 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
 
   async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(retryJob(this.#session.tables, hash, id, at ?? this.#clock.now()));
+    const retry = () => retryJob(this.#session.tables, hash, id, at ?? this.#clock.now());
+    const answer = await this.#writeOrTell(key, retry, job => this.#whyNotRetried(job));
 
-    if (row === undefined) {
-      return whyNotRetried(await this.get(key));
+    if (typeof answer === 'string') {
+      return answer;
     }
-    if (row.state === 'awaiting') {
+
+    if (answer.state === 'awaiting') {
       const { queued, cancelled } = await this.resolve({ keys: [key], limit: 1 });
       return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
     }
@@ -246,10 +251,15 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
 
   async runNow(key: JobKey): Promise<RunNowAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.write(runJobNow(this.#session.tables, hash, id, this.#clock.now()));
+    const runNow = () => runJobNow(this.#session.tables, hash, id, this.#clock.now());
+    const answer = await this.#writeOrTell(key, runNow, whyNotDue);
 
-    this.#wake(row !== undefined);
-    return row === undefined ? ((await this.get(key)) === null ? 'not_found' : 'not_queued') : 'due';
+    if (typeof answer === 'string') {
+      return answer;
+    }
+
+    this.#wake(true);
+    return 'due';
   }
 
   async get(key: JobKey): Promise<JobSnapshot | null> {
@@ -263,22 +273,65 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return this.#hints.subscribe(listener);
   }
 
-  async #answersFor(attempts: readonly AttemptRef[], ended: ReadonlyArray<EndedRow>): Promise<string[]> {
-    const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
-    const fateOf = await this.#fatesOf(attempts.filter(attempt => !stateOf.has(keyOf(attempt))));
+  /**
+   * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
+   * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
+   */
+  async #writeOrTell<Reason extends string>(
+    key: JobKey,
+    update: () => Statement,
+    whyNot: (job: JobSnapshot) => Reason | null | Promise<Reason | null>,
+  ): Promise<Row | Reason | 'not_found'> {
+    for (;;) {
+      const [row] = await this.#session.write(update());
+      if (row !== undefined) {
+        return row;
+      }
 
-    await this.#afterEnding(ended);
-    return attempts.map(attempt => stateOf.get(keyOf(attempt)) ?? whyNotEnded(fateOf(attempt)));
+      const job = await this.get(key);
+      const reason = job === null ? 'not_found' : await whyNot(job);
+      if (reason !== null) {
+        return reason;
+      }
+    }
   }
 
-  async #fatesOf(attempts: readonly AttemptRef[]) {
-    return fatesByToken(
+  /** What was ended is answered by its job's state, everything else by what has become of it. */
+  async #answersFor<A extends AttemptRef, R>(
+    attempts: readonly A[],
+    ended: readonly EndedRow[],
+    answerFor: (state: JobState) => R,
+    whyNot: (fate: AttemptFate, attempt: A) => R,
+  ): Promise<R[]> {
+    await this.#afterEnding(ended);
+
+    const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
+    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(keyOf(attempt))));
+
+    return attempts.map(attempt => {
+      const state = states.get(keyOf(attempt));
+      return state === undefined ? whyNot(fateOf(attempt), attempt) : answerFor(state);
+    });
+  }
+
+  async #fatesOf(attempts: readonly AttemptRef[]): Promise<(attempt: AttemptRef) => AttemptFate> {
+    return fatesByAttempt(
       attempts.length === 0 ? [] : await this.#session.read(attemptFates(this.#session.tables, attempts)),
     );
   }
 
+  async #whyNotRetried(job: JobSnapshot): Promise<RetryAnswer | null> {
+    const reason = whyNotRetried(job);
+    if (reason !== null) {
+      return reason;
+    }
+
+    const [parent] = await this.#session.read(deadParents(this.#session.tables, scopeHash(job.scope), job.id));
+    return parent === undefined ? null : 'parents_not_succeeded';
+  }
+
   /** A later statement than the one that ended the parents, or it would not see their ends. */
-  async #afterEnding(ended: readonly EndedRow[]): Promise<void> {
+  async #afterEnding(ended: readonly MovedRow[]): Promise<void> {
     const keys = ended.filter(({ state }) => endsForChildren.has(state)).map(row => [row.scope_hash, row.id] as const);
     await this.#resolve({ of: 'children', keys, limit: maxResolved });
 
@@ -312,19 +365,30 @@ const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'ca
 /** More children than this of one group of parents are left to the maintenance. */
 const maxResolved = 10_000;
 
-function whyNotRetried(job: JobSnapshot | null): RetryAnswer {
-  if (job === null) {
-    return 'not_found';
+function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {
+  if (state === 'running') {
+    return cancelRequestedAt === null ? null : 'requested';
   }
-  if (job.state === 'succeeded') {
-    return 'succeeded';
+  if (state === 'cancelled') {
+    return 'cancelled';
   }
 
-  if (!isFinished(job.state)) {
+  return isFinished(state) ? 'finished' : null;
+}
+
+function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
+  if (state === 'succeeded') {
+    return 'succeeded';
+  }
+  if (!isFinished(state)) {
     return 'not_finished';
   }
 
-  return job.attemptCount < job.attemptLimit ? 'parents_not_succeeded' : 'no_starts_left';
+  return attemptCount < attemptLimit ? null : 'no_starts_left';
+}
+
+function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {
+  return state === 'queued' ? null : 'not_queued';
 }
 
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
@@ -332,5 +396,5 @@ function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
 }
 
 function keyOf(attempt: AttemptRef): string {
-  return rowKey(attemptKey(attempt));
+  return attemptRowKey(attemptKey(attempt));
 }

@@ -3,6 +3,7 @@ import type { CreationClock } from '../core/clock.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import type { CommitWatch } from './commit-watch.ts';
+import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { stagingTransaction } from './staging-transaction.ts';
@@ -28,7 +29,9 @@ export async function stage(
   const em = stagingTransaction(given, own);
   const { tables, write } = new TransactionSession(em);
 
-  const results = await insertOrGet({ dialect, tables, run: write }, submissions, creationClock);
+  const results = await inTurn(em.getTransactionContext<object>()!, () =>
+    insertOrGet({ dialect, tables, run: write }, submissions, creationClock),
+  );
   if (results.some(({ created }) => created)) {
     commits.mark(
       em,

@@ -1,5 +1,6 @@
 import { TransactionContext, type EntityManager } from '@mikro-orm/core';
 import { EntityManagerMismatchError, InvalidOptionError, TransactionRequiredError } from '../core/errors.ts';
+import { hasOpenTransaction } from './open-transaction.ts';
 
 /**
  * The EntityManager whose open transaction a stage writes in: the one given, or the one that its context resolves to.
@@ -27,7 +28,7 @@ export function stagingTransaction(given: EntityManager, own: EntityManager): En
         'hands to its callback.',
     );
   }
-  if (!em.isInTransaction()) {
+  if (!hasOpenTransaction(em)) {
     throw new TransactionRequiredError(
       'stage()',
       'call it inside `em.transactional(em => …)`, after `begin()` on a fork, or in a hook of a running flush. To add one job by ' +
@@ -46,5 +47,5 @@ export function stagingTransaction(given: EntityManager, own: EntityManager): En
 
 function ambientOf(em: EntityManager, own: EntityManager): EntityManager | undefined {
   const ambient = TransactionContext.getEntityManager(em.name);
-  return ambient?.isInTransaction() && ambient.getDriver() === own.getDriver() ? ambient : undefined;
+  return ambient && hasOpenTransaction(ambient) && ambient.getDriver() === own.getDriver() ? ambient : undefined;
 }

@@ -146,7 +146,11 @@ export async function assertRejects(call: () => Promise<unknown>, code: string):
     async () => call(),
     (error: unknown) => {
       thrown = error;
-      assert.equal((error as { code?: unknown }).code, code, `expected an error of code ${code}, got: ${String(error)}`);
+      assert.equal(
+        (error as { code?: unknown }).code,
+        code,
+        `expected an error of code ${code}, got: ${String(error)}`,
+      );
       return true;
     },
   );

@@ -1,7 +1,8 @@
 import { durationMs, type Duration } from './duration.ts';
-import { isJobsError } from './errors.ts';
+import { InvalidOptionError, isJobsError } from './errors.ts';
 import type { RetryAfterError, SnoozeError } from './handler-errors.ts';
 import { microsOf, microsOfMs, type Micros } from './time.ts';
+import { withCauses } from './with-causes.ts';
 
 /** What a handler's error asks for. */
 export type ErrorClass =
@@ -10,28 +11,20 @@ export type ErrorClass =
   | { readonly kind: 'throttled'; readonly at: Micros }
   | { readonly kind: 'snoozed'; readonly at: Micros };
 
-const transient: ErrorClass = { kind: 'transient' };
-const maxDepth = 20;
-
 /**
  * Looks for an error of ours in what was thrown, its causes, and the errors of an AggregateError; the outermost one decides.
  * Anything may be thrown, and nothing here throws. Programmer's errors (TypeError and the like) count as transient: a bad
  * deployment that is repaired within the retry time then loses nothing.
  */
 export function classify(error: unknown, now: Micros): ErrorClass {
-  let level: unknown[] = [error];
-  const seen = new Set<unknown>();
-
-  for (let depth = 0; depth < maxDepth && level.length > 0; depth++) {
-    const found = level.map(candidate => classOf(candidate, now)).find(entry => entry !== null);
-    if (found !== undefined) {
+  for (const candidate of withCauses(error)) {
+    const found = classOf(candidate, now);
+    if (found !== null) {
       return found;
     }
-    level.forEach(entry => seen.add(entry));
-    level = level.flatMap(inner).filter(entry => !seen.has(entry));
   }
 
-  return transient;
+  return { kind: 'transient' };
 }
 
 function classOf(error: unknown, now: Micros): ErrorClass | null {
@@ -50,24 +43,16 @@ function classOf(error: unknown, now: Micros): ErrorClass | null {
         return null;
     }
   } catch {
-    // A proxy whose traps throw is no error of ours.
+    // A proxy whose traps throw is no error of ours, nor is one with a delay that isn't one.
     return null;
   }
 }
 
 function instantOf(delay: Duration | Date, now: Micros): Micros {
-  return Math.max(now, delay instanceof Date ? microsOf(delay) : now + microsOfMs(durationMs(delay, 'delay')));
-}
-
-function inner(error: unknown): unknown[] {
-  if (typeof error !== 'object' || error === null) {
-    return [];
+  const at = delay instanceof Date ? microsOf(delay) : now + microsOfMs(durationMs(delay, 'delay'));
+  if (Number.isNaN(at)) {
+    throw new InvalidOptionError('delay', 'be a valid Date', delay);
   }
 
-  try {
-    const { cause, errors } = error as { cause?: unknown; errors?: unknown };
-    return [cause, ...(Array.isArray(errors) ? (errors as unknown[]).slice(0, 100) : [])];
-  } catch {
-    return [];
-  }
+  return Math.max(now, at);
 }

@@ -27,8 +27,8 @@ export interface Control {
   attempts(id: string): Promise<AttemptSnapshot[]>;
 
   /**
-   * Cancels the job. `cancelled`: it will never start. `requested`: it is running; its handler's signal fires, and whatever it
-   * does, the job ends cancelled without a result. `finished`: it had ended before. Cancelling again answers the same.
+   * Cancels the job. `cancelled`: it is, and will not start. `requested`: it is running; its handler's signal fires, and whatever it
+   * does, the job ends cancelled without a result. `finished`: it had ended before. Cancelling again changes nothing.
    *
    * @param options.reason for people, up to 1 KiB as UTF-8
    */

@@ -1,6 +1,7 @@
 import { systemClock } from './clock.ts';
 import type { Duration } from './duration.ts';
 import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
 import { checkAgainstSchema, checkedJson, parsePayload, payloadText } from './payload.ts';
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts';
@@ -74,7 +75,7 @@ export interface DefinitionOptions<Name extends string> {
 }
 
 /** With a schema: payload types come from it, and it validates what is submitted and what a handler gets. */
-export function defineJob<const Name extends string, S extends StandardSchema<never, unknown>>(
+export function defineJob<const Name extends string, S extends StandardSchema>(
   options: DefinitionOptions<Name> & { readonly schema: S },
 ): JobDefinition<SchemaInput<S>, SchemaOutput<S>, Name>;
 /** Without a schema the type is a promise of yours; name it: `defineJob<{ id: string }>()({ name: 'mail.send' })`. */
@@ -82,9 +83,24 @@ export function defineJob<P>(): <const Name extends string>(
   options: DefinitionOptions<Name>,
 ) => JobDefinition<P, P, Name>;
 export function defineJob(options?: DefinitionOptions<string> & { readonly schema?: unknown }): unknown {
-  return options === undefined
-    ? (later: DefinitionOptions<string>) => definitionOf(later, undefined)
-    : definitionOf(options, checkedSchema(options.schema));
+  if (options === undefined) {
+    return (later: DefinitionOptions<string>) => definitionOf(checkedOptions(later), undefined);
+  }
+
+  const { schema, ...others } = checkedOptions(options);
+  return definitionOf(others, checkedSchema(schema));
+}
+
+const knownOptions: ReadonlyArray<keyof DefinitionOptions<string>> = [
+  'name', 'version', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt',
+]; // prettier-ignore
+
+function checkedOptions<T>(options: T): T {
+  if (typeof options !== 'object' || options === null) {
+    throw new InvalidOptionError('options', 'be an object', options);
+  }
+
+  return options;
 }
 
 function definitionOf(
@@ -93,8 +109,9 @@ function definitionOf(
 ): JobDefinition<unknown, unknown> {
   const defaults = defaultsOf(options);
   const make = (text: string, given: SubmissionOptions & Identity = {}): Submission => {
+    const submission = createSubmission(defaults, text, given, systemClock.now());
     checkAgainstSchema(text, schema);
-    return createSubmission(defaults, text, given, systemClock.now());
+    return submission;
   };
 
   return Object.freeze({
@@ -109,6 +126,7 @@ function definitionOf(
 }
 
 function defaultsOf(options: DefinitionOptions<string>): SubmissionDefaults {
+  checkKnown(options, knownOptions);
   const { name, version = '1', queue = 'default', priority = 0, maxAttempts = 10, onInterrupt = 'hold' } = options;
 
   return {

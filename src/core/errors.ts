@@ -224,7 +224,7 @@ export class InsertRefusedError extends JobsError {
 
 /** `"id"`, or `"id" in scope "s"`. */
 export function describeKey(key: JobKey): string {
-  return key.scope === '' ? `"${key.id}"` : `"${key.id}" in scope "${key.scope}"`;
+  return key.scope === '' ? `"${key.id}"` : `"${key.id}" in scope "${key.scope.slice(0, 100)}"`;
 }
 
 function describe({ field, stored, submitted }: IdentityDifference): string {
@@ -236,5 +236,10 @@ function shown(value: unknown): string {
     return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
   }
 
-  return typeof value === 'string' ? `'${value.slice(0, 100)}'` : String(value).slice(0, 100);
+  try {
+    return typeof value === 'string' ? `'${value.slice(0, 100)}'` : String(value).slice(0, 100);
+  } catch {
+    // An object without a prototype, or one whose toString throws.
+    return `a value of type ${typeof value}`;
+  }
 }

@@ -16,7 +16,7 @@ export class RetryAfterError extends JobsError {
 
   constructor(after: Duration | Date, message = 'the handler asked to be retried later', options?: ErrorOptions) {
     super(message, options);
-    this.after = checkedDelay(after);
+    this.after = checkedDelay('after', after);
   }
 }
 
@@ -27,7 +27,7 @@ export class SnoozeError extends JobsError {
 
   constructor(delay: Duration | Date, message = 'the handler asked to be called later') {
     super(message);
-    this.delay = checkedDelay(delay);
+    this.delay = checkedDelay('delay', delay);
   }
 }
 
@@ -41,14 +41,14 @@ export class ResultInvalidError extends JobsError {
   readonly code = 'RESULT_INVALID';
 }
 
-function checkedDelay(delay: Duration | Date): Duration | Date {
-  if (delay instanceof Date) {
-    if (Number.isNaN(delay.getTime())) {
-      throw new InvalidOptionError('delay', 'be a valid Date', delay);
-    }
-  } else {
-    durationMs(delay, 'delay');
+function checkedDelay(option: string, delay: Duration | Date): Duration | Date {
+  if (!(delay instanceof Date)) {
+    durationMs(delay, option);
+    return delay;
+  }
+  if (Number.isNaN(delay.getTime())) {
+    throw new InvalidOptionError(option, 'be a valid Date', delay);
   }
 
-  return delay;
+  return new Date(delay);
 }

@@ -48,7 +48,7 @@ export type JobHandler<D extends AnyDefinition, Em> = (
 /** A definition with its handler. The payload's type is erased, so that a list of handlers is homogeneous. */
 export interface RegisteredHandler<Em> {
   readonly definition: AnyDefinition;
-  /** A method on purpose: handlers for the PostgreSQL EntityManager may be tested on SQLite. */
+  /** A method on purpose: its EntityManager is not compared, so a list may hold handlers for several. */
   run(job: RunningJob<never, Em>): HandlerResult | Promise<HandlerResult>;
 }
 
@@ -56,7 +56,8 @@ export function registerHandler<D extends AnyDefinition, Em>(
   definition: D,
   run: JobHandler<D, Em>,
 ): RegisteredHandler<Em> {
-  if (typeof definition?.parse !== 'function') {
+  // A schema has a `parse` as well.
+  if (typeof definition?.parse !== 'function' || typeof definition.createFromJson !== 'function') {
     throw new InvalidOptionError('definition', 'be made by `defineJob`', definition);
   }
   if (typeof run !== 'function') {

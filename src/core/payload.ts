@@ -4,12 +4,12 @@ import { describeIssues, type StandardSchema } from './standard-schema.ts';
 
 /**
  * The JSON text of a value, written once: getters and `toJSON` run at this call and at no other. What JSON would silently
- * change or drop at the top (undefined, NaN, a function) is refused, and so is NaN anywhere inside.
+ * change or drop at the top (undefined, NaN, a function) is refused, and so are NaN and invalid Dates anywhere inside.
  */
 export function payloadText(value: unknown): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(value, refuseNotANumber);
+    text = JSON.stringify(value, refuseChanged);
   } catch (error) {
     if (error instanceof InvalidSubmissionError) {
       throw error;
@@ -42,13 +42,21 @@ export function checkedJson(json: unknown): string {
 
 /** Refuses at submission what the handler could not be given: the schema sees the text parsed back, as it will then. */
 export function checkAgainstSchema(text: string, schema: StandardSchema | undefined): void {
-  const result = schema === undefined ? undefined : validate(text, schema);
+  if (schema === undefined) {
+    return;
+  }
 
-  if (result instanceof Promise) {
-    result.catch(() => {});
+  let result;
+  try {
+    result = validate(text, schema);
+  } catch (error) {
+    throw new InvalidSubmissionError('payload', 'fit the schema of its definition, which threw', { cause: error });
+  }
+  if (isPromise(result)) {
+    result.then(undefined, () => {});
     throw new InvalidSubmissionError('schema', 'be synchronous: a submission is made without waiting');
   }
-  if (result?.issues !== undefined) {
+  if (result.issues !== undefined) {
     throw new InvalidSubmissionError('payload', `fit the schema of its definition (${describeIssues(result.issues)})`);
   }
 }
@@ -65,8 +73,8 @@ export function parsePayload(text: string, schema: StandardSchema | undefined): 
     throw new PayloadInvalidError('The stored payload could not be read.', { cause: error });
   }
 
-  if (result instanceof Promise) {
-    result.catch(() => {});
+  if (isPromise(result)) {
+    result.then(undefined, () => {});
     throw new PayloadInvalidError('The schema of the definition is asynchronous.');
   }
   if (result.issues !== undefined) {
@@ -80,9 +88,18 @@ function validate(text: string, schema: StandardSchema) {
   return schema['~standard'].validate(JSON.parse(text));
 }
 
-function refuseNotANumber(this: unknown, key: string, value: unknown): unknown {
+/** By what it can do: a promise of another realm is no `Promise` of ours. */
+function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
+  return typeof (value as Partial<Promise<T>>).then === 'function';
+}
+
+function refuseChanged(this: unknown, key: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new InvalidSubmissionError('payload', `have finite numbers only; \`${key}\` is ${value}`);
+  }
+  // An invalid Date becomes null, and a schema that coerces makes 1970 of it.
+  if (value === null && Object.getOwnPropertyDescriptor(this, key)?.value instanceof Date) {
+    throw new InvalidSubmissionError('payload', `have valid Dates only; \`${key}\` is none`);
   }
 
   return value;

@@ -1,5 +1,6 @@
 import { durationMs, type Duration } from './duration.ts';
 import { InvalidOptionError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
 
 /** When a failed job is tried again. Every field has a default. */
 export interface RetryPolicy {
@@ -24,21 +25,25 @@ export interface ResolvedRetryPolicy {
   readonly lifetimeMs: number | null;
 }
 
-const defaults = { base: '2s', factor: 2, cap: '10m', jitter: 0.2 } as const satisfies RetryPolicy;
+const knownOptions: ReadonlyArray<keyof RetryPolicy> = ['base', 'factor', 'cap', 'jitter', 'lifetime'];
 
 /** `false` means: never retry. */
 export function resolveRetryPolicy(policy: RetryPolicy | false = {}): ResolvedRetryPolicy | false {
   if (policy === false) {
     return false;
   }
+  if (typeof policy !== 'object' || policy === null) {
+    throw new InvalidOptionError('retry', 'be an object, or `false`', policy);
+  }
+  checkKnown(policy, knownOptions, 'retry.');
 
-  const { base, factor, cap, jitter } = { ...defaults, ...withoutUndefined(policy) };
+  const { base = '2s', factor = 2, cap = '10m', jitter = 0.2, lifetime } = policy;
   const resolved: ResolvedRetryPolicy = {
     baseMs: durationMs(base, 'retry.base'),
     factor,
     capMs: durationMs(cap, 'retry.cap'),
     jitter,
-    lifetimeMs: policy.lifetime === undefined ? null : durationMs(policy.lifetime, 'retry.lifetime'),
+    lifetimeMs: lifetime === undefined ? null : durationMs(lifetime, 'retry.lifetime'),
   };
   check(resolved);
 
@@ -52,8 +57,9 @@ export function resolveRetryPolicy(policy: RetryPolicy | false = {}): ResolvedRe
  * @param random a number from 0 (inclusive) to 1, such as `Math.random()` gives
  */
 export function retryDelayMs(policy: ResolvedRetryPolicy, failures: number, random: number): number {
-  // Infinity for a thousand failures is fine here: the cap is a number.
-  const exponential = Math.min(policy.baseMs * policy.factor ** Math.max(0, failures - 1), policy.capMs);
+  // Infinity after a thousand failures is fine, the cap is a number; Infinity times a base of 0 would be none.
+  const growth = Math.min(policy.factor ** Math.max(0, failures - 1), Number.MAX_VALUE);
+  const exponential = Math.min(policy.baseMs * growth, policy.capMs);
   const spread = exponential * policy.jitter * (2 * random - 1);
 
   return Math.round(Math.min(exponential + spread, policy.capMs));
@@ -63,14 +69,10 @@ function check({ factor, jitter, baseMs, capMs }: ResolvedRetryPolicy): void {
   if (!Number.isFinite(factor) || factor < 1) {
     throw new InvalidOptionError('retry.factor', 'be a number of at least 1', factor);
   }
-  if (!(jitter >= 0 && jitter <= 1)) {
+  if (!Number.isFinite(jitter) || jitter < 0 || jitter > 1) {
     throw new InvalidOptionError('retry.jitter', 'be a number from 0 to 1', jitter);
   }
   if (capMs < baseMs) {
     throw new InvalidOptionError('retry.cap', `be at least the base (${baseMs} ms)`, capMs);
   }
-}
-
-function withoutUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as T;
 }

@@ -19,19 +19,12 @@ export interface StandardIssue {
   readonly path?: ReadonlyArray<PropertyKey | { readonly key: PropertyKey }> | undefined;
 }
 
-export type SchemaInput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly input: infer I }
-    ? I
-    : never
-  : never;
+/** `unknown` for a schema that doesn't say its types, as the standard allows. */
+export type SchemaInput<S> = SchemaTypes<S> extends { readonly input: infer I } ? I : unknown;
+export type SchemaOutput<S> = SchemaTypes<S> extends { readonly output: infer O } ? O : unknown;
+type SchemaTypes<S> = S extends { readonly '~standard': { readonly types?: infer T } } ? NonNullable<T> : unknown;
 
-export type SchemaOutput<S> = S extends { readonly '~standard': { readonly types?: infer T } }
-  ? NonNullable<T> extends { readonly output: infer O }
-    ? O
-    : never
-  : never;
-
-/** `path.to.field: message`, one line for each issue, at most five of them. */
+/** `path.to.field: message; …`, at most five of them. */
 export function describeIssues(issues: readonly StandardIssue[]): string {
   return issues.slice(0, 5).map(describe).join('; ');
 }

@@ -69,7 +69,7 @@ export interface JobStore {
    * Writes the outcomes of attempts: job and attempt change together, behind the token. The cancel mark is read by the same
    * write: where a cancel was committed first, the job is cancelled and has no result. A reschedule or snooze makes the job
    * queued again in the same atom. Settling again what ended as asked is `settled`, so an answer that was lost can be asked for again.
-   * Each settlement is judged by itself; one that is lost takes no other with it.
+   * Each settlement is judged by itself; one that is lost takes no other with it, and of two for one attempt the first counts.
    */
   settle(settlements: readonly Settlement[]): Promise<SettleAnswer[]>;
 
@@ -166,7 +166,10 @@ export interface ClaimRequest {
 
 export interface ClaimAnswer {
   readonly attempts: Attempt[];
-  /** When the next job that this request matches is due, after what was claimed; null: none is queued. May be in the past. */
+  /**
+   * When to ask again: the next job that this request matches is not due before. Exact where nothing was started; now where
+   * something was, as more may be due. In the past where another caller holds what is due. Null: none is queued.
+   */
   readonly nextDueAt: Micros | null;
   /** Whether something due was held back by the cap of its queue: worth asking again when a job has ended. */
   readonly isHeldBack: boolean;
@@ -206,7 +209,7 @@ export interface RunningFilter {
   readonly limit: number;
 }
 
-/** `cancelled`: it will never start. `requested`: it runs, and was told. `finished`: too late, it had ended. */
+/** `cancelled`: it is, now or since before. `requested`: it runs, and was told. `finished`: too late, it had ended otherwise. */
 export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
 /** `awaiting`: it waits for its parents again. `parents_not_succeeded`: one of them has failed, was cancelled, or is gone. */
 export type RetryAnswer =

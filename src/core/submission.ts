@@ -4,8 +4,8 @@ import { InvalidSubmissionError } from './errors.ts';
 import type { JobKey } from './job-key.ts';
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import { checkedScope } from './scope.ts';
-import { isStorable } from './text.ts';
-import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
+import { byteLength, isStorable } from './text.ts';
+import { earliestInstant, latestInstant, type Micros } from './time.ts';
 
 /** May an attempt whose process died, or that a stop cut short, be run again unasked? */
 export type OnInterrupt = 'hold' | 'requeue';
@@ -42,8 +42,19 @@ export interface SubmissionOptions {
 
 /** A relative delay has no place in a request that may be repeated: with an `id`, give the instant. */
 export type Identity =
-  | { readonly id: string; readonly notBefore?: Date; readonly delay?: never }
-  | { readonly id?: never; readonly notBefore?: Date; readonly delay?: Duration };
+  | {
+      /** 1 to 128 printable ASCII characters without spaces, unique in the scope. @default a UUIDv7 */
+      readonly id?: string;
+      /** The job starts no earlier. Part of the identity. @default null: at once */
+      readonly notBefore?: Date | null;
+      readonly delay?: never;
+    }
+  | {
+      readonly id?: never;
+      readonly notBefore?: null;
+      /** The job starts no earlier than so long from now. @default 0 */
+      readonly delay?: Duration;
+    };
 
 /**
  * A request for one job, frozen: the payload's text was written when it was made. Submitting the same object again, in
@@ -84,6 +95,7 @@ export interface SubmissionDefaults<Name extends string = string> {
 const brand = Symbol.for('mikro-orm-jobs.submission');
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
+const maxMetadataBytes = 65_536;
 const knownOptions = new Set([
   'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'notBefore', 'delay',
 ]); // prettier-ignore
@@ -96,30 +108,34 @@ export function createSubmission<Name extends string>(
   now: Micros,
 ): Submission<Name> {
   checkOptions(options);
-  const retryPolicy =
-    options.retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(options.retry));
+  // Defaults stand in for what is left out, never for null: a tenant that is null must not share the scope ''.
+  const { scope = '', queue = defaults.queue, priority = defaults.priority } = options;
+  const { maxAttempts = defaults.maxAttempts, onInterrupt = defaults.onInterrupt } = options;
+  const { id, retry, timeout, uniqueKey, metadata, after = [] } = options;
+  const retryPolicy = retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(retry));
   const effectiveRetry = retryPolicy ?? defaults.retryPolicy;
+  const notBeforeMs = notBeforeOf(options, now);
 
-  const key = {
-    scope: checkedScope(options.scope ?? ''),
-    id: options.id === undefined ? uuidV7() : checkedId(options.id),
-  };
+  const key = { scope: checkedScope(scope), id: id === undefined ? uuidV7() : checkedId(id) };
   const submission: Submission<Name> = {
     ...key,
     name: defaults.name,
     version: defaults.version,
     payload: checkedPayload(payload),
-    queue: checkedName('queue', options.queue ?? defaults.queue),
-    priority: checkedPriority(options.priority ?? defaults.priority),
-    maxAttempts: checkedMaxAttempts(options.maxAttempts ?? defaults.maxAttempts),
-    notBefore: notBeforeOf(options, now),
-    onInterrupt: checkedOnInterrupt(options.onInterrupt ?? defaults.onInterrupt),
-    timeoutMs: options.timeout === undefined ? null : checkedTimeout(options.timeout),
+    queue: checkedName('queue', queue),
+    priority: checkedPriority(priority),
+    maxAttempts: checkedMaxAttempts(maxAttempts),
+    // Each reader gets a Date of its own: freezing one doesn't keep it from being set.
+    get notBefore() {
+      return notBeforeMs === null ? null : new Date(notBeforeMs);
+    },
+    onInterrupt: checkedOnInterrupt(onInterrupt),
+    timeoutMs: timeout === undefined ? null : checkedTimeout(timeout),
     retryPolicy,
     lifetimeMs: effectiveRetry === false ? null : effectiveRetry.lifetimeMs,
-    uniqueKey: options.uniqueKey === undefined ? null : checkedName('uniqueKey', options.uniqueKey),
-    metadata: options.metadata === undefined ? null : checkedMetadata(options.metadata),
-    after: checkedParents(key, options.after ?? []),
+    uniqueKey: uniqueKey === undefined ? null : checkedName('uniqueKey', uniqueKey),
+    metadata: metadata === undefined ? null : checkedMetadata(metadata),
+    after: checkedParents(key, after),
   };
 
   return Object.freeze(Object.defineProperty(submission, brand, { value: true }));
@@ -127,7 +143,7 @@ export function createSubmission<Name extends string>(
 
 /** @throws InvalidSubmissionError for anything that `definition.create()` didn't make */
 export function checkedSubmission(value: unknown): Submission {
-  if (typeof value !== 'object' || value === null || !(brand in value)) {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, brand)) {
     throw new InvalidSubmissionError('submission', 'be made by `create` or `createFromJson` of a job definition');
   }
 
@@ -201,13 +217,13 @@ function checkOptions(options: SubmissionOptions & Identity): void {
       'stand without an `id`: a request that may be repeated gives the instant, `notBefore`',
     );
   }
-  if (options.notBefore !== undefined && options.delay !== undefined) {
+  if (options.notBefore != null && options.delay !== undefined) {
     throw new InvalidSubmissionError('delay', 'stand without `notBefore`');
   }
 }
 
 function checkedPayload(payload: string): string {
-  if (Buffer.byteLength(payload, 'utf8') > maxPayloadBytes) {
+  if (byteLength(payload) > maxPayloadBytes) {
     throw new InvalidSubmissionError('payload', 'have at most 1,000,000 bytes as UTF-8');
   }
   if (!isStorable(payload)) {
@@ -217,7 +233,8 @@ function checkedPayload(payload: string): string {
   return payload;
 }
 
-function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Micros): Date | null {
+/** In ms; null: at once. */
+function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Micros): number | null {
   if (delay !== undefined) {
     const ms = asSubmission('delay', () => durationMs(delay, 'delay'));
     return checkedInstant(new Date(now / 1000 + ms));
@@ -226,23 +243,21 @@ function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Mi
   return notBefore === undefined || notBefore === null ? null : checkedInstant(notBefore);
 }
 
-function checkedInstant(instant: Date): Date {
-  const micros = instant instanceof Date ? microsOf(instant) : NaN;
-  if (!(micros >= earliestInstant && micros <= latestInstant)) {
+function checkedInstant(instant: Date): number {
+  const ms = instant instanceof Date ? instant.getTime() : NaN;
+  if (!(ms * 1000 >= earliestInstant && ms * 1000 <= latestInstant)) {
     throw new InvalidSubmissionError('notBefore', 'be a valid Date from 1970 to 2255');
   }
 
-  return new Date(instant.getTime());
+  return ms;
 }
 
 function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const entries = typeof metadata === 'object' && metadata !== null ? Object.entries(metadata) : [['', null]];
-  const isSound = entries.every(
-    ([key, value]) => isStorable(key as string) && typeof value === 'string' && isStorable(value),
-  );
-  const copy = Object.freeze(Object.fromEntries(entries)) as Readonly<Record<string, string>>;
+  // The entries of an array or a Map are not labels.
+  const isRecord = typeof metadata === 'object' && metadata !== null && !(Symbol.iterator in metadata);
+  const copy = isRecord ? Object.freeze(Object.fromEntries(Object.entries(metadata))) : null;
 
-  if (!isSound || Buffer.byteLength(JSON.stringify(copy), 'utf8') > 65_536) {
+  if (copy === null || !Object.entries(copy).every(isLabel) || byteLength(JSON.stringify(copy)) > maxMetadataBytes) {
     throw new InvalidSubmissionError(
       'metadata',
       'be an object of well-formed strings without NUL, at most 64 KiB as JSON',
@@ -269,6 +284,10 @@ function checkedParents(key: JobKey, parents: ReadonlyArray<JobKey>): readonly s
   });
 
   return Object.freeze([...new Set(ids)]);
+}
+
+function isLabel([key, value]: readonly [string, unknown]): boolean {
+  return isStorable(key) && typeof value === 'string' && isStorable(value);
 }
 
 /** An option that is wrong in a submission is the submission's error, with the field's name. */

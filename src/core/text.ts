@@ -10,14 +10,17 @@ export function storable(text: string): string {
   return text.toWellFormed().replaceAll(nul, '\ufffd');
 }
 
+export function byteLength(text: string): number {
+  return Buffer.byteLength(text, 'utf8');
+}
+
 /** The text cut to so many UTF-8 bytes, on a character boundary. */
 export function cutToBytes(text: string, maxBytes: number): string {
-  // A character is at most three bytes a UTF-16 unit, so a text of 20 MB is not encoded whole to find its first 8 KiB.
+  // A UTF-16 unit has at least one byte, so a text of 20 MB is not encoded whole to find its first 8 KiB.
   const head = text.slice(0, maxBytes);
   const bytes = Buffer.from(head, 'utf8');
-
   if (bytes.length <= maxBytes) {
-    return isCutInsidePair(text, head.length) ? head.slice(0, -1) : head;
+    return head;
   }
 
   let end = maxBytes;
@@ -28,7 +31,19 @@ export function cutToBytes(text: string, maxBytes: number): string {
   return bytes.toString('utf8', 0, end);
 }
 
-function isCutInsidePair(text: string, end: number): boolean {
-  const last = text.charCodeAt(end - 1);
-  return end < text.length && last >= 0xd800 && last <= 0xdbff;
+/** The text with its middle left out if it is longer than so many characters: a driver's error has its reason at the end. */
+export function shortened(text: string, maxLength: number): string {
+  if (text.length <= maxLength) {
+    return text;
+  }
+  const tail = Math.floor(maxLength / 4);
+  const head = maxLength - tail - 3;
+
+  return `${text.slice(0, boundary(text, head))} … ${text.slice(boundary(text, text.length - tail))}`;
+}
+
+/** The same index, or the one before where that would split a surrogate pair. */
+function boundary(text: string, index: number): number {
+  const isInsidePair = /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(index - 1, index + 1));
+  return isInsidePair ? index - 1 : index;
 }

@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   resolveExecutorOptions,
   type ExecutorOptions,
@@ -8,6 +7,7 @@ import type { RegisteredHandler } from '../core/handler.ts';
 import type { ExecutorHost } from './executor-host.ts';
 import { guardedLogger } from './guarded-logger.ts';
 import { HandlerList } from './handler-list.ts';
+import { outside } from './outside.ts';
 import { StartedExecutor } from './started-executor.ts';
 
 /**
@@ -20,8 +20,6 @@ export class Executor<Em> {
   readonly #host: ExecutorHost<Em>;
   readonly #handlers: HandlerList<Em>;
   readonly #options: ResolvedExecutorOptions;
-  /** Runs a function in the async context that this executor was made in. */
-  readonly #outside = AsyncLocalStorage.snapshot();
   #started: Promise<StartedExecutor<Em>> | null = null;
   #stopped: Promise<void> = Promise.resolve();
 
@@ -37,7 +35,7 @@ export class Executor<Em> {
    * resolves with the first; after `stop()`, also while that still goes on, it starts anew. When it rejects, nothing is left
    * running and it may be called again.
    *
-   * @throws AmbientTransactionError inside a transaction, or when the executor was made inside one
+   * @throws AmbientTransactionError inside a transaction
    * @throws SchemaMissingError when the tables are missing
    */
   start(): Promise<void> {
@@ -62,25 +60,21 @@ export class Executor<Em> {
     if (this.#started !== null) {
       const started = this.#started;
       this.#started = null;
-      this.#stopped = this.#outside(() => this.#stop(started));
+      this.#stopped = outside(() => this.#stop(started));
     }
 
     return this.#stopped;
   }
 
   async #start(stopped: Promise<void>): Promise<StartedExecutor<Em>> {
-    // Here, where it is called, and there, where the loops run: neither may be inside a transaction.
-    await this.#host.environment.check();
+    const { connections } = await this.#host.environment.check();
     await stopped;
+    this.#warnOfSmallPool(connections);
 
-    return this.#outside(async () => {
-      const { connections } = await this.#host.environment.check();
-      this.#warnOfSmallPool(connections);
-      const executor = new StartedExecutor(this.#host, this.#handlers, this.#options);
-      await executor.open();
+    const executor = new StartedExecutor(this.#host, this.#handlers, this.#options);
+    await outside(() => executor.open());
 
-      return executor;
-    });
+    return executor;
   }
 
   async #stop(started: Promise<StartedExecutor<Em>>): Promise<void> {

@@ -7,7 +7,7 @@ export class RunningAttempt {
   readonly attempt: Attempt;
   readonly progress = new AttemptProgress();
   readonly #controller = new AbortController();
-  readonly #aborts = new Set<AbortWhy>();
+  readonly #aborts = new Map<AbortWhy, AttemptAbortedError>();
   #timeout: NodeJS.Timeout | undefined;
   #isOver = false;
   #isCompleting = false;
@@ -43,15 +43,17 @@ export class RunningAttempt {
     return this.#aborts.has(why);
   }
 
-  /** Fires the signal. All reasons are remembered, as the outcome goes by their rank; the signal keeps the first one. */
+  /**
+   * Fires the signal. All reasons are remembered, as the outcome goes by their rank; the signal keeps the first one. When it is
+   * over it still fires, as the handler may be at work after `transactional`, but no longer counts.
+   */
   abort(why: AbortWhy): AttemptAbortedError {
     const { scope, id, attempt } = this.attempt;
-    const reason = new AttemptAbortedError({ scope, id }, attempt, why);
+    const reason = this.#aborts.get(why) ?? new AttemptAbortedError({ scope, id }, attempt, why);
 
     if (!this.#isOver) {
-      this.#aborts.add(why);
+      this.#aborts.set(why, reason);
     }
-    // Also when it is over: its handler may still be at work after `transactional`.
     this.#controller.abort(reason);
 
     return reason;

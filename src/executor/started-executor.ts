@@ -1,4 +1,3 @@
-import { AsyncResource } from 'node:async_hooks';
 import type { Attempt } from '../core/attempt.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { ClaimAnswer, StoreHint } from '../core/store.ts';
@@ -11,6 +10,7 @@ import type { HandlerList } from './handler-list.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { liveExecutors } from './live-executors.ts';
 import { Maintenance } from './maintenance.ts';
+import { outside } from './outside.ts';
 import { persist } from './persist.ts';
 import { Poller } from './poller.ts';
 import { isRecovered, recover } from './recover.ts';
@@ -121,7 +121,7 @@ export class StartedExecutor<Em> {
     }
 
     // A hint comes from whoever committed: what it sets off must not run in the context of a host's transaction.
-    this.#unsubscribe = store.subscribe(AsyncResource.bind((hint: StoreHint) => this.#heed(hint)));
+    this.#unsubscribe = store.subscribe(hint => outside(() => this.#heed(hint)));
     this.#polling = this.#poller.run(this.#stopping.signal, this.#budget.signal);
     this.#maintaining = this.#maintenance.run(this.#stopping.signal);
     this.#scheduling = this.#scheduler.run(this.#stopping.signal);

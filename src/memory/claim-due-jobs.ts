@@ -1,6 +1,7 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
+import { isActive } from './executors.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import { QueueRooms } from './queue-rooms.ts';
 import { startJob } from './start-job.ts';
@@ -9,7 +10,10 @@ import type { StoredJob } from './stored-job.ts';
 /** Starts what is due, the most urgent first, below the caps of the queues; nothing for an executor that isn't active. */
 export function claimDueJobs(database: MemoryDatabase, request: ClaimRequest, now: Micros): ClaimAnswer {
   const rooms = new QueueRooms(database);
-  const matching = database.jobs.inState('queued').filter(matcherOf(request)).filter(job => !rooms.isPaused(job.queue));
+  const matching = database.jobs
+    .inState('queued')
+    .filter(matcherOf(request))
+    .filter(job => !rooms.isPaused(job.queue));
   const due = matching.filter(job => job.nextRunAt <= now).sort(byClaimOrder);
   const left: StoredJob[] = [];
   const attempts: Attempt[] = [];
@@ -29,10 +33,6 @@ export function claimDueJobs(database: MemoryDatabase, request: ClaimRequest, no
     nextDueAt: attempts.length > 0 ? now : earliest(matching.filter(job => rooms.hasRoom(job.queue))),
     isHeldBack: left.some(job => !rooms.hasRoom(job.queue)),
   };
-}
-
-export function isActive(database: MemoryDatabase, executorId: string): boolean {
-  return database.executors.get(executorId)?.state === 'active';
 }
 
 function matcherOf({ definitions, queues }: ClaimRequest): (job: StoredJob) => boolean {

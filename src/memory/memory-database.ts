@@ -7,6 +7,7 @@ import type { StoredAttempt } from './stored-attempt.ts';
 import { Table } from './table.ts';
 
 export interface StoredExecutor {
+  readonly id: string;
   readonly state: 'active' | 'lapsed' | 'stopped';
   readonly leaseUntil: Micros | null;
 }

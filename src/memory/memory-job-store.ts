@@ -30,16 +30,17 @@ import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 import { stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
 import { cancelJob } from './cancel-job.ts';
-import { claimDueJobs, isActive } from './claim-due-jobs.ts';
+import { claimDueJobs } from './claim-due-jobs.ts';
+import { isActive, lapseExecutors } from './executors.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptKeyOf } from './keys.ts';
-import { lapseExecutors, orphanedJobs, runningJobs } from './executors.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import { recoverAttempt } from './recover-attempt.ts';
 import { releaseAttempt } from './release-attempt.ts';
 import { reportProgress } from './report-progress.ts';
 import { resolveChildren, resolveJobs } from './resolve-jobs.ts';
 import { retryJob } from './retry-job.ts';
+import { orphanedJobs, runningJobs } from './running-jobs.ts';
 import { settleAttempt } from './settle-attempt.ts';
 import { attemptSnapshotOf, snapshotOf } from './snapshots.ts';
 import { runningAttemptOf, startJob } from './start-job.ts';
@@ -76,7 +77,7 @@ export class MemoryJobStore implements JobStore, JobQueries {
       throw new InvalidOptionError('id', 'be unique among all executors that ever registered', id);
     }
 
-    this.#atomically(({ executors }) => executors.put(id, { state: 'active', leaseUntil }));
+    this.#atomically(({ executors }) => executors.put(id, { id, state: 'active', leaseUntil }));
   }
 
   async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
@@ -99,9 +100,11 @@ export class MemoryJobStore implements JobStore, JobQueries {
     return this.#atomically((database, now) => {
       const lapsed = lapseExecutors(database, now);
       const orphans = orphanedJobs(database).slice(0, limit).map(runningAttemptOf);
-      orphans.forEach(orphan => this.#recover(orphan, { requeue: 'declared', reason: 'lease_lapsed' }, now));
+      const answers = orphans.map(orphan =>
+        this.#recover(orphan, { requeue: 'declared', reason: 'lease_lapsed' }, now),
+      );
 
-      return { lapsed, recovered: orphans.length };
+      return { lapsed, recovered: answers.filter(answer => answer !== 'attempt_missing').length };
     });
   }
 
@@ -149,9 +152,7 @@ export class MemoryJobStore implements JobStore, JobQueries {
         }
 
         const reached = state ?? stateSettledBefore(database, settlement);
-        return reached === null
-          ? { answer: whyNotEnded(database, settlement) }
-          : { answer: 'settled', state: reached };
+        return reached === null ? { answer: whyNotEnded(database, settlement) } : { answer: 'settled', state: reached };
       }),
     );
   }

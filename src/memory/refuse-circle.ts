@@ -7,10 +7,11 @@ export function refuseCircle(submissions: readonly Submission[]): void {
   const open = new Map(submissions.map(submission => [keyOf(submission), submission]));
   const isFree = ({ scope, after }: Submission) => after.every(id => !open.has(keyOf({ scope, id })));
 
-  for (let free = [...open]; free.length > 0; ) {
+  let free;
+  do {
     free = [...open].filter(([, submission]) => isFree(submission));
     free.forEach(([key]) => open.delete(key));
-  }
+  } while (free.length > 0);
 
   const [first] = open.values();
   if (first !== undefined) {

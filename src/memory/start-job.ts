@@ -35,7 +35,14 @@ export function startJob(database: MemoryDatabase, job: StoredJob, executorId: s
 }
 
 /** What runs, as recovery sees it. */
-export function runningAttemptOf({ scope, id, attemptCount, token, executorId, onInterrupt }: StoredJob): RunningAttempt {
+export function runningAttemptOf({
+  scope,
+  id,
+  attemptCount,
+  token,
+  executorId,
+  onInterrupt,
+}: StoredJob): RunningAttempt {
   return Object.freeze({ scope, id, attempt: attemptCount, token: token!, executorId: executorId!, onInterrupt });
 }
 

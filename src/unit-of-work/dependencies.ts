@@ -17,6 +17,8 @@ export interface UnitOfWorkDependencies<Em> {
   retry<T>(write: () => Promise<T>): Promise<T>;
   /** Resolves after so many ms, rejects when the signal is aborted before. */
   delay(ms: number, signal: AbortSignal): Promise<void>;
+  /** How long a connection is waited for. @default 30_000 */
+  readonly connectionTimeoutMs?: number;
   readonly clock: Clock;
   /** From 0 (inclusive) to 1. */
   random(): number;

@@ -80,7 +80,7 @@ export class Frame<Em extends EntityManager> {
     return this.#attempt('unit.stage()', async () => {
       const isBatch = Array.isArray(submissions);
       const batch = (isBatch ? submissions : [submissions]) as readonly Submission[];
-      const results = await this.#stage(this.#running.em, batch);
+      const results = batch.length === 0 ? [] : await this.#stage(this.#running.em, batch);
 
       return isBatch ? results : results[0]!;
     });

@@ -15,10 +15,11 @@ export const buildReport = defineJob<unknown>()({ name: 'report.build', version:
 
 /** Stands still until it is told to go on. */
 export class ManualClock implements Clock {
+  readonly #start: Micros;
   #now: Micros;
 
   constructor(start = new Date('2030-01-01T00:00:00Z')) {
-    this.#now = microsOf(start);
+    this.#start = this.#now = microsOf(start);
   }
 
   now(): Micros {
@@ -31,6 +32,10 @@ export class ManualClock implements Clock {
 
   set(now: Micros): void {
     this.#now = now;
+  }
+
+  reset(): void {
+    this.#now = this.#start;
   }
 }
 
@@ -87,7 +92,10 @@ export async function openJobs(
 export function useJobs(driver: Driver, options: CreateOptions = {}): TestJobs {
   let current: TestJobs;
   beforeAll(async () => void (current = await createJobs(driver, options)));
-  beforeEach(() => deleteJobs(current.orm));
+  beforeEach(async () => {
+    current.clock.reset();
+    await deleteJobs(current.orm);
+  });
   afterAll(() => dropOrm(current.orm));
 
   return {

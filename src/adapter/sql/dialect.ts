@@ -23,12 +23,12 @@ export interface SqlDialect {
   /** Starts what is due in the given lanes. */
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
-  resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<EndedRow[]>;
+  resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<MovedRow[]>;
   /** Locks the rows of capped queues until the transaction's end. */
   lockQueues(run: Run, tables: Tables, names: readonly string[]): Promise<Row[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
-  /** Answers the keys of what was written. */
-  progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<JobKeyRow[]>;
+  /** This one and what follows take every attempt once, and answer the attempts that they wrote to. */
+  progress(session: Session, reports: ReadonlyArray<AttemptRef & Progress>): Promise<AttemptRow[]>;
   settle(session: Session, settlements: readonly Settlement[], now: Micros): Promise<EndedRow[]>;
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
@@ -70,7 +70,17 @@ export type Candidates = { readonly limit: number } & (
 );
 
 /** A job that was moved, and the state that it has now. */
-export interface EndedRow extends JobKeyRow {
+export interface MovedRow extends JobKeyRow {
+  readonly state: string;
+}
+
+export interface AttemptRow extends JobKeyRow {
+  readonly ordinal: number;
+  readonly token: string;
+}
+
+/** An attempt that was ended, and the state that its job has now. */
+export interface EndedRow extends AttemptRow {
   readonly state: string;
 }
 

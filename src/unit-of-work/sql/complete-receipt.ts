@@ -3,7 +3,7 @@ import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import type { Receipt } from '../receipt.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** The message is done with: part of the transaction that holds what was done. False: this delivery may not commit. */
 export async function completeReceipt(

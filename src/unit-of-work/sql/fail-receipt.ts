@@ -3,7 +3,7 @@ import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import type { Receipt } from '../receipt.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** Counts a failure. With a next attempt the message is `failed` until then, without one it is dead-lettered. */
 export async function failReceipt(

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import { OutboxMessage } from '../../entities/index.ts';
 import type { PendingMessage } from '../pending-messages.ts';
 import { run, type Value } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /**
  * Writes what isn't there, `pending` and due at once. Answers the ids that it wrote; a taken id fails no statement, which

@@ -3,7 +3,7 @@ import type { Delivery } from '../../core/message.ts';
 import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** A message that comes for the first time; of two that come together, one gets the row and the other waits and gets none. */
 export async function insertReceipt(

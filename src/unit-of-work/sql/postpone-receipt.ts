@@ -3,7 +3,7 @@ import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import type { Receipt } from '../receipt.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** Lets go of the message without a failure: it waits as a failed one does, until `nextAttemptAt`, with its count as it was. */
 export async function postponeReceipt(

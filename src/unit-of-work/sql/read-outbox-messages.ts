@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 import type { FrozenMessage } from '../../core/message.ts';
 import { OutboxMessage } from '../../entities/index.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 export type StoredMessage = Pick<FrozenMessage, 'id' | 'name' | 'version' | 'destination' | 'documentSha256'>;
 

@@ -3,7 +3,7 @@ import type { Delivery } from '../../core/message.ts';
 import type { Micros } from '../../core/time.ts';
 import { InboxMessage, type InboxState } from '../../entities/index.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 export interface StoredReceipt extends Pick<Delivery, 'name' | 'version' | 'contentHash'> {
   readonly state: InboxState;

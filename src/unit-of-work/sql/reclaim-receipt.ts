@@ -3,7 +3,7 @@ import type { Delivery } from '../../core/message.ts';
 import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** Takes over a message whose delivery is gone, or whose next try is due. Answers the failures so far, or null: not taken. */
 export async function reclaimReceipt(

@@ -3,7 +3,7 @@ import type { Micros } from '../../core/time.ts';
 import { InboxMessage } from '../../entities/index.ts';
 import type { Receipt } from '../receipt.ts';
 import { run } from '../run.ts';
-import { tableName } from '../table-name.ts';
+import { tableName } from '../../entities/table-name.ts';
 
 /** Holds the message on; a lease that has lapsed stays lapsed, even if nobody took the message. */
 export async function renewReceipt(

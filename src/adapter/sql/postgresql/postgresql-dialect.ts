@@ -1,5 +1,5 @@
 import { attemptKey } from '../../job-row.ts';
-import type { EndedRow, JobKeyRow, SqlDialect } from '../dialect.ts';
+import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import { sql } from '../statement.ts';
@@ -28,13 +28,13 @@ export const postgresqlDialect: SqlDialect = {
   transaction: (run, work) => work(run),
 
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
-  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
+  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),
   startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],
 
   progress: async ({ write, tables }, reports) => {
-    return (await write(reportProgress(tables, reports.map(progressReportRow)))) as JobKeyRow[];
+    return (await write(reportProgress(tables, reports.map(progressReportRow)))) as AttemptRow[];
   },
   settle: async ({ write, tables }, settlements, now) => {
     return (await write(settleAttempts(tables, settlements.map(settlementRow), now))) as EndedRow[];

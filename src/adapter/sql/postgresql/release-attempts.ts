@@ -36,6 +36,6 @@ export function releaseAttempts(t: Tables, attempts: readonly AttemptKeyRow[], n
       where d.new_state = 'cancelled'
         and a.scope_hash = d.scope_hash and a.job_id = d.id and a.ordinal = d.ordinal and a.token = d.token
     )
-    select scope_hash, id, new_state as state from decided
+    select scope_hash, id, ordinal, token, new_state as state from decided
   `;
 }

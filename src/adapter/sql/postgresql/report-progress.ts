@@ -32,6 +32,6 @@ export function reportProgress(t: Tables, reports: readonly ProgressReportRow[])
       from owned o
       where a.scope_hash = o.scope_hash and a.job_id = o.id and a.ordinal = o.ordinal and a.token = o.token
     )
-    select scope_hash, id from owned
+    select scope_hash, id, ordinal, token from owned
   `;
 }

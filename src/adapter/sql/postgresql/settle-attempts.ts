@@ -64,6 +64,6 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
       from decided d
       where a.scope_hash = d.scope_hash and a.job_id = d.id and a.ordinal = d.ordinal and a.token = d.token
     )
-    select scope_hash, id, new_state as state from decided
+    select scope_hash, id, ordinal, token, new_state as state from decided
   `;
 }

@@ -17,7 +17,7 @@ export interface AttemptEnd {
   readonly new_error: string | null;
 }
 
-/** The attempts of the jobs that this transaction has just settled or recovered. */
+/** The attempts of the jobs whose run this transaction has just ended; answers them. */
 export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros): Statement {
   return sql`
     update ${t.attempt}
@@ -45,5 +45,6 @@ export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros)
       ])} as r
     ) as o
     where scope_hash = o.o_scope_hash and job_id = o.o_id and ordinal = o.o_ordinal and token = o.o_token and state = 'running'
+    returning scope_hash, job_id as id, ordinal, token
   `;
 }

@@ -21,7 +21,7 @@ export function reportJobProgress(t: Tables, reports: readonly ProgressReportRow
         where a.scope_hash = o.o_scope_hash and a.job_id = o.o_id and a.ordinal = o.o_ordinal and a.token = o.o_token
           and a.state = 'running'
       )
-    returning scope_hash, id
+    returning scope_hash, id, attempt_count as ordinal, attempt_token as token
   `;
 }
 

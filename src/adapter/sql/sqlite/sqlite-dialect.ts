@@ -1,8 +1,8 @@
 import type { Micros } from '../../../core/time.ts';
-import { attemptKey, rowKey } from '../../job-row.ts';
+import { attemptKey, attemptRowKey, rowKey } from '../../job-row.ts';
 import type { Row, Session } from '../../session.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
-import type { EndedRow, JobKeyRow, SqlDialect } from '../dialect.ts';
+import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import type { Statement } from '../statement.ts';
@@ -17,6 +17,7 @@ import { releaseJobs } from './release-jobs.ts';
 import { reportAttemptProgress, reportJobProgress } from './report-progress.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 import { settleJobs } from './settle-jobs.ts';
+import { runningAttempts } from './running-attempts.ts';
 import { startJob } from './start-job.ts';
 import { withShortBusyTimeout } from './with-short-busy-timeout.ts';
 
@@ -30,7 +31,7 @@ export const sqliteDialect: SqlDialect = {
 
   insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
 
-  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as EndedRow[],
+  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: (session, claim) => start(session, claimJobs(session.tables, claim), claim.executorId, claim.now),
   startJob: async (session, one) => (await start(session, startJob(session.tables, one), one.executorId, one.now))[0],
@@ -39,15 +40,18 @@ export const sqliteDialect: SqlDialect = {
     const rows = reports.map(progressReportRow);
 
     return atomically(async run => {
-      const written = new Map(
-        ((await run(reportJobProgress(tables, rows))) as JobKeyRow[]).map(row => [rowKey(row), row]),
-      );
-      const theirs = rows.filter(row => written.has(rowKey(row)));
-      if (theirs.length > 0) {
-        await run(reportAttemptProgress(tables, theirs));
+      const written = (await run(reportJobProgress(tables, rows))) as AttemptRow[];
+      const keys = new Set(written.map(attemptRowKey));
+      if (keys.size > 0) {
+        await run(
+          reportAttemptProgress(
+            tables,
+            rows.filter(row => keys.has(attemptRowKey(row))),
+          ),
+        );
       }
 
-      return [...written.values()];
+      return written;
     });
   },
 
@@ -77,10 +81,11 @@ export const sqliteDialect: SqlDialect = {
     const rows = attempts.map(attemptKey);
 
     return atomically(async run => {
-      const released = (await run(releaseJobs(tables, rows, now))) as EndedRow[];
-      const stateOf = new Map(released.map(row => [rowKey(row), row.state]));
-      const undone = rows.filter(row => stateOf.get(rowKey(row)) === 'queued');
-      const cancelled = rows.filter(row => stateOf.get(rowKey(row)) === 'cancelled');
+      const stateOf = statesByJob(await run(releaseJobs(tables, rows, now)));
+      const asked = rows.filter(row => stateOf(row) !== undefined);
+      const released = asked.length === 0 ? [] : ((await run(runningAttempts(tables, asked))) as AttemptRow[]);
+      const undone = released.filter(row => stateOf(row) === 'queued');
+      const cancelled = released.filter(row => stateOf(row) === 'cancelled');
 
       if (undone.length > 0) {
         await run(deleteAttempts(tables, undone));
@@ -95,7 +100,7 @@ export const sqliteDialect: SqlDialect = {
         await run(endAttempts(tables, ends, now));
       }
 
-      return released;
+      return released.map(row => ({ ...row, state: stateOf(row)! }));
     });
   },
 };
@@ -114,7 +119,10 @@ function start({ atomically, tables }: Session, startJobs: Statement, executorId
   });
 }
 
-/** Ends the running state of jobs, then the attempts of those whose update said what became of them. */
+/**
+ * Ends the running state of jobs, then their attempts, by what became of the jobs. The update of the jobs can't answer which
+ * token it met, the one of the attempts can: a stale attempt has ended already.
+ */
 function end<R extends AttemptKeyRow>(
   { atomically, tables }: Session,
   endJobs: Statement,
@@ -123,16 +131,19 @@ function end<R extends AttemptKeyRow>(
   endOf: (ended: { readonly state: string; readonly asked: R }) => AttemptEnd,
 ): Promise<EndedRow[]> {
   return atomically(async run => {
-    const ended = (await run(endJobs)) as EndedRow[];
-    const stateOf = new Map(ended.map(row => [rowKey(row), row.state]));
+    const stateOf = statesByJob(await run(endJobs));
     const ends = rows.flatMap(asked => {
-      const state = stateOf.get(rowKey(asked));
+      const state = stateOf(asked);
       return state === undefined ? [] : [endOf({ state, asked })];
     });
-    if (ends.length > 0) {
-      await run(endAttempts(tables, ends, now));
-    }
+    const ended = ends.length === 0 ? [] : await run(endAttempts(tables, ends, now));
 
-    return ended;
+    return (ended as AttemptRow[]).map(row => ({ ...row, state: stateOf(row)! }));
   });
+}
+
+/** The states that jobs have now, by anything that has their keys. */
+function statesByJob(rows: readonly Row[]): (of: AttemptKeyRow) => string | undefined {
+  const states = new Map((rows as JobKeyRow[]).map(row => [rowKey(row), row.state as string]));
+  return of => states.get(rowKey(of));
 }

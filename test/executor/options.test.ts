@@ -1,0 +1,71 @@
+import { hostname } from 'node:os';
+import { expect, test } from '@jest/globals';
+import { InvalidOptionError } from '../../src/core/errors.ts';
+import { resolveExecutorOptions, type ExecutorOptions } from '../../src/core/executor-options.ts';
+
+const local = { wakeUp: 'local', severalProcesses: false } as const;
+
+test('every option of an executor has a default', () => {
+  const options = resolveExecutorOptions({}, local);
+
+  expect(options).toEqual({
+    concurrency: 10,
+    queues: null,
+    pollIntervalMs: 5000,
+    progressIntervalMs: 1000,
+    renewEveryMs: 15_000,
+    drainTimeoutMs: 30_000,
+    abortGraceMs: 5000,
+    name: hostname(),
+    lease: false,
+  });
+  expect(Object.isFrozen(options)).toBe(true);
+});
+
+test('an executor polls every second where no commit wakes it', () => {
+  expect(resolveExecutorOptions({}, { ...local, wakeUp: 'none' }).pollIntervalMs).toBe(1000);
+});
+
+test('durations have units, a queue counts once', () => {
+  const given = { pollInterval: '2m', drainTimeout: 0, queues: ['mail', 'mail', 'bills'] } as const;
+
+  const { pollIntervalMs, drainTimeoutMs, queues } = resolveExecutorOptions(given, local);
+
+  expect({ pollIntervalMs, drainTimeoutMs, queues }).toEqual({
+    pollIntervalMs: 120_000,
+    drainTimeoutMs: 0,
+    queues: ['mail', 'bills'],
+  });
+});
+
+test.each<[string, object]>([
+  ['concurrency', { concurrency: 0 }],
+  ['concurrency', { concurrency: 1.5 }],
+  ['concurrency', { concurrency: NaN }],
+  ['concurrency', { concurrency: Infinity }],
+  ['concurrency', { concurrency: '10' }],
+  ['queues', { queues: [] }],
+  ['queues', { queues: 'mail' }],
+  ['queues', { queues: [''] }],
+  ['queues', { queues: ['\ud800'] }],
+  ['pollInterval', { pollInterval: 9 }],
+  ['pollInterval', { pollInterval: NaN }],
+  ['pollInterval', { pollInterval: Infinity }],
+  ['pollInterval', { pollInterval: '5 parsecs' }],
+  ['progressInterval', { progressInterval: 0 }],
+  ['renewEvery', { renewEvery: -1 }],
+  ['renewEvery', { renewEvery: '1s', progressInterval: '2s' }],
+  ['drainTimeout', { drainTimeout: -1 }],
+  ['drainTimeout', { drainTimeout: Infinity }],
+  ['abortGrace', { abortGrace: NaN }],
+  ['name', { name: '' }],
+  ['name', { name: 'x'.repeat(256) }],
+  ['name', { name: 7 }],
+  ['lease', { lease: '60s' }],
+  ['concurency', { concurency: 3 }],
+])('a bad %s is refused by name: %j', (option, options) => {
+  const refuse = () => resolveExecutorOptions(options as ExecutorOptions, local);
+
+  expect(refuse).toThrow(InvalidOptionError);
+  expect(refuse).toThrow(`\`${option}\``);
+});

@@ -1,0 +1,28 @@
+/** A promise that the test opens. */
+export interface Latch<T = void> {
+  readonly opened: Promise<T>;
+  open(value: T): void;
+}
+
+export function latch<T = void>(): Latch<T> {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>(resolve => (open = resolve));
+
+  return { opened, open };
+}
+
+/** Resolves when the condition holds, looking again with every turn of the event loop; the test's time limit ends it otherwise. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) {
+    await new Promise(resolve => setImmediate(resolve));
+  }
+}
+
+/** Rejects with the signal's reason when it fires. */
+export async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) {
+    await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve(), { once: true }));
+  }
+
+  throw signal.reason;
+}

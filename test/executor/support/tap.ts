@@ -1,0 +1,29 @@
+import type { JobStore } from '../../../src/core/store.ts';
+
+type Method = 'register' | 'retire' | 'claim' | 'progress' | 'status' | 'settle' | 'release' | 'recover' | 'running';
+
+/** Stands between the executor and the real store: sees each call, may hold it up, fail it, or lose its answer. */
+export type Taps = {
+  [M in Method]?: (call: () => ReturnType<JobStore[M]>, ...args: Parameters<JobStore[M]>) => ReturnType<JobStore[M]>;
+} & {
+  /** The settlement that `job.transactional` makes. */
+  readonly settleInTransaction?: (call: () => ReturnType<JobStore['settle']>) => ReturnType<JobStore['settle']>;
+  /** The whole of `job.transactional`, its commit included. */
+  readonly transactional?: <T>(call: () => Promise<T>) => Promise<T>;
+};
+
+export function tapped(store: JobStore, taps: Taps): JobStore {
+  return new Proxy(store, {
+    get(target, property) {
+      const member: unknown = Reflect.get(target, property, target);
+      if (typeof member !== 'function') {
+        return member;
+      }
+
+      const call = (...args: unknown[]) => member.apply(target, args);
+      const tap = taps[property as Method] as ((call: () => unknown, ...args: unknown[]) => unknown) | undefined;
+
+      return (...args: unknown[]) => (tap === undefined ? call(...args) : tap(() => call(...args), ...args));
+    },
+  });
+}
