@@ -27,6 +27,10 @@ export class JobTable {
     return this.#rows.get(keyOf(key));
   }
 
+  all(): StoredJob[] {
+    return this.#rows.all();
+  }
+
   inState(state: JobState): StoredJob[] {
     return [...this.#byState.get(state)!.values()];
   }
@@ -53,6 +57,10 @@ export class JobTable {
     this.#rows.put(keyOf(job), changed);
 
     return changed;
+  }
+
+  delete(key: JobKey): void {
+    this.#rows.delete(keyOf(key));
   }
 
   #index(before: StoredJob | undefined, after: StoredJob | undefined): void {

@@ -4,9 +4,12 @@ import type { StoreHint } from '../core/store.ts';
 export class LocalHints {
   readonly #listeners = new Set<(hint: StoreHint) => void>();
 
-  subscribe(listener: (hint: StoreHint) => void): () => void {
+  subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+
+    return async () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   send(hint: StoreHint): void {

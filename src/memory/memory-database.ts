@@ -1,16 +1,13 @@
-import type { RecurringJob } from '../core/recurring.ts';
+import type { JobKey } from '../core/job-key.ts';
 import type { Micros } from '../core/time.ts';
 import { JobTable } from './job-table.ts';
 import { Journal } from './journal.ts';
+import { attemptKeyOf } from './keys.ts';
 import { LocalHints } from './local-hints.ts';
 import type { StoredAttempt } from './stored-attempt.ts';
+import type { StoredExecutor } from './stored-executor.ts';
+import type { StoredRecurringJob } from './stored-recurring-job.ts';
 import { Table } from './table.ts';
-
-export interface StoredExecutor {
-  readonly id: string;
-  readonly state: 'active' | 'lapsed' | 'stopped';
-  readonly leaseUntil: Micros | null;
-}
 
 export interface StoredQueue {
   readonly name: string;
@@ -36,7 +33,7 @@ export class MemoryDatabase {
   /** By name; a queue that isn't here has the defaults. */
   readonly queues = new Table<StoredQueue>(this.#journal);
   /** By `keyOf`. */
-  readonly recurring = new Table<RecurringJob>(this.#journal);
+  readonly recurring = new Table<StoredRecurringJob>(this.#journal);
   readonly hints = new LocalHints();
 
   /** One atom: all of its writes are made, and executors told of what they may start, or it throws and none is. */
@@ -48,5 +45,18 @@ export class MemoryDatabase {
       this.hints.send({ kind: 'due' });
     }
     return result;
+  }
+
+  /** As a person with a database client can, behind the stores' back: one attempt and nothing else. */
+  deleteAttempt(attempt: JobKey & { readonly attempt: number }): void {
+    this.attempts.delete(attemptKeyOf(attempt));
+  }
+
+  /** Likewise a job with its attempts; jobs that name it as their parent stay. */
+  deleteJob({ scope, id }: JobKey): void {
+    for (let attempt = this.jobs.get({ scope, id })?.attemptCount ?? 0; attempt > 0; attempt--) {
+      this.deleteAttempt({ scope, id, attempt });
+    }
+    this.jobs.delete({ scope, id });
   }
 }

@@ -2,8 +2,7 @@ import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/at
 import type { Clock, CreationClock } from '../core/clock.ts';
 import { InvalidOptionError } from '../core/errors.ts';
 import type { JobKey } from '../core/job-key.ts';
-import type { JobQueries } from '../core/queries.ts';
-import type { AttemptSnapshot, JobSnapshot, StageResult } from '../core/snapshot.ts';
+import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import { isFinished } from '../core/states.ts';
 import type {
   AttemptStatus,
@@ -33,8 +32,8 @@ import { cancelJob } from './cancel-job.ts';
 import { claimDueJobs } from './claim-due-jobs.ts';
 import { isActive, lapseExecutors } from './executors.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKeyOf } from './keys.ts';
 import type { MemoryDatabase } from './memory-database.ts';
+import { MemoryJobQueries } from './memory-job-queries.ts';
 import { recoverAttempt } from './recover-attempt.ts';
 import { releaseAttempt } from './release-attempt.ts';
 import { reportProgress } from './report-progress.ts';
@@ -42,8 +41,9 @@ import { resolveChildren, resolveJobs } from './resolve-jobs.ts';
 import { retryJob } from './retry-job.ts';
 import { orphanedJobs, runningJobs } from './running-jobs.ts';
 import { settleAttempt } from './settle-attempt.ts';
-import { attemptSnapshotOf, snapshotOf } from './snapshots.ts';
+import { snapshotOf } from './snapshots.ts';
 import { runningAttemptOf, startJob } from './start-job.ts';
+import { newExecutor } from './stored-executor.ts';
 
 /** What the memory stores of one process are made of. */
 export interface MemoryStoreParts {
@@ -56,13 +56,14 @@ export interface MemoryStoreParts {
  * The store contract in plain maps: for tests and demos. NOT DURABLE: everything in it is gone with the process. Each call is
  * one atom, all or nothing, because nothing in it awaits.
  */
-export class MemoryJobStore implements JobStore, JobQueries {
+export class MemoryJobStore extends MemoryJobQueries implements JobStore {
   readonly capabilities = Object.freeze({ wakeUp: 'local', severalProcesses: false } as const);
   readonly #database: MemoryDatabase;
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
 
   constructor({ database, clock, creationClock }: MemoryStoreParts) {
+    super({ database, clock });
     this.#database = database;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -72,12 +73,15 @@ export class MemoryJobStore implements JobStore, JobQueries {
     return this.#atomically(database => insertOrGet(database, submissions, this.#creationClock, null));
   }
 
-  async register({ id, leaseUntil }: ExecutorRegistration): Promise<void> {
-    if (this.#database.executors.get(id) !== undefined) {
-      throw new InvalidOptionError('id', 'be unique among all executors that ever registered', id);
-    }
+  async register(executor: ExecutorRegistration): Promise<void> {
+    const { id } = executor;
 
-    this.#atomically(({ executors }) => executors.put(id, { id, state: 'active', leaseUntil }));
+    this.#atomically(({ executors }, now) => {
+      if (executors.get(id) !== undefined) {
+        throw new InvalidOptionError('id', 'be unique among all executors that ever registered', id);
+      }
+      executors.put(id, newExecutor(executor, now));
+    });
   }
 
   async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
@@ -221,16 +225,7 @@ export class MemoryJobStore implements JobStore, JobQueries {
     return job === undefined ? null : snapshotOf(job);
   }
 
-  async attempts({ scope, id }: JobKey): Promise<AttemptSnapshot[]> {
-    const { attempts, jobs } = this.#database;
-    const starts = jobs.get({ scope, id })?.attemptCount ?? 0;
-
-    return Array.from({ length: starts }, (_, index) => attempts.get(attemptKeyOf({ scope, id, attempt: index + 1 })))
-      .filter(attempt => attempt !== undefined)
-      .map(attemptSnapshotOf);
-  }
-
-  subscribe(listener: (hint: StoreHint) => void): () => void {
+  subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
     return this.#database.hints.subscribe(listener);
   }
 

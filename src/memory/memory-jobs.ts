@@ -1,0 +1,116 @@
+import { adminOf, type Admin } from '../core/admin.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { controlOf, type Control } from '../core/control.ts';
+import type { AnyDefinition } from '../core/definition.ts';
+import type { ExecutorOptions } from '../core/executor-options.ts';
+import { registerHandler, type JobHandler, type RegisteredHandler } from '../core/handler.ts';
+import { consoleLogger, type Logger } from '../core/logger.ts';
+import type { JobQueries } from '../core/queries.ts';
+import { queueControlOf, type QueueControl } from '../core/queue-control.ts';
+import type { RecurringControl } from '../core/recurring-control.ts';
+import type { StageResult } from '../core/snapshot.ts';
+import type { JobStore } from '../core/store.ts';
+import { checkedSubmission, type Submission } from '../core/submission.ts';
+import { Executor } from '../executor/executor.ts';
+import type { ExecutorHost } from '../executor/executor-host.ts';
+import { MemoryEnvironment } from './memory-environment.ts';
+import { memoryStores } from './memory-stores.ts';
+
+export interface MemoryJobsOptions {
+  /** @default the wall clock of this process */
+  readonly clock?: Clock;
+  /** Pino-shaped. @default warnings and errors to the console */
+  readonly logger?: Logger;
+}
+
+export interface MemoryExecutorOptions extends ExecutorOptions {
+  /** One for each definition that this executor knows; jobs of others stay queued. */
+  readonly handlers: ReadonlyArray<RegisteredHandler<undefined>>;
+  /** @default false: no other process could take its jobs over */
+  readonly lease?: ExecutorOptions['lease'];
+}
+
+/**
+ * `Jobs` without a database, for tests and demos. **NOT DURABLE**: every job, attempt, queue setting and recurring job is in the
+ * memory of this process and gone with it, and no other process sees any of them.
+ *
+ * The states, fences, retries, continuations, caps and schedules are those of `Jobs`. What needs a database is not there:
+ *
+ * - no `stage()` and no unit of work, as there is no transaction of yours that a job could commit with: `submit()`;
+ * - no EntityManager: `job.em` is undefined in its handlers;
+ * - `job.transactional(work)` runs `work` and then settles the attempt. When either fails, nothing that `work` did is rolled
+ *   back.
+ *
+ * ```ts
+ * const jobs = new MemoryJobs();
+ * const sendMail = defineJob<{ to: string }>()({ name: 'mail.send' });
+ * const executor = jobs.executor({ handlers: [jobs.handler(sendMail, job => deliver(job.payload.to))] });
+ *
+ * await executor.start();
+ * await jobs.submit(sendMail.create({ to: 'ada@example.org' }));
+ * ```
+ */
+export class MemoryJobs {
+  /** What an executor works through. It crosses scopes; application code uses `submit` and `scope`. */
+  readonly store: JobStore & JobQueries;
+  /** Pauses queues, and caps how many of their jobs run at once, for all executors together. */
+  readonly queues: QueueControl;
+  /** Reads and actions over all scopes, for operators. */
+  readonly admin: Admin;
+  readonly #executorHost: ExecutorHost<undefined>;
+
+  constructor({ clock = systemClock, logger = consoleLogger }: MemoryJobsOptions = {}) {
+    const { jobs, queues, recurring } = memoryStores(clock);
+
+    this.store = jobs;
+    this.queues = queueControlOf(queues, nothingToRefuse);
+    this.admin = adminOf(jobs, queues, nothingToRefuse);
+    this.#executorHost = {
+      store: jobs,
+      recurring,
+      environment: new MemoryEnvironment(jobs),
+      clock,
+      logger,
+      random: Math.random,
+    };
+  }
+
+  /**
+   * Adds a job to this process's memory. May be repeated: the same submission answers the stored job.
+   *
+   * @throws JobIdentityConflictError when a different request has this identity
+   */
+  submit(submission: Submission): Promise<StageResult>;
+  /** Several at once, all or nothing: answers by position. */
+  submit(submissions: readonly Submission[]): Promise<StageResult[]>;
+  async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+    const isList = Array.isArray(given);
+    const results = await this.store.submit((isList ? given : [given]).map(checkedSubmission));
+
+    return isList ? results : results[0]!;
+  }
+
+  /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
+  scope(scope: string): Control {
+    const { recurring, clock } = this.#executorHost;
+    return controlOf(scope, { jobs: this.store, recurring }, clock, nothingToRefuse);
+  }
+
+  /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */
+  get recurring(): RecurringControl {
+    return this.scope('').recurring;
+  }
+
+  /** A handler of one definition; its payload's type comes from there. */
+  handler<D extends AnyDefinition>(definition: D, run: JobHandler<D, undefined>): RegisteredHandler<undefined> {
+    return registerHandler(definition, run);
+  }
+
+  /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
+  executor({ handlers, lease = false, ...options }: MemoryExecutorOptions): Executor<undefined> {
+    return new Executor(this.#executorHost, handlers, { ...options, lease });
+  }
+}
+
+/** There is no transaction that a call could be made inside of. */
+const nothingToRefuse = () => {};

@@ -1,0 +1,15 @@
+import { v7 as uuidV7 } from 'uuid';
+import type { Submission } from '../core/submission.ts';
+import { dateOf, type Micros } from '../core/time.ts';
+import type { StoredRecurringJob } from './stored-recurring-job.ts';
+
+/** The job of one occurrence, or of a run by hand (null). With `skip`, one active job at a time holds the recurring job's key. */
+export function occurrenceOf({ id, template, overlap }: StoredRecurringJob, occurrence: Micros | null): Submission {
+  return {
+    ...template,
+    id: uuidV7(),
+    notBefore: occurrence === null ? null : dateOf(occurrence),
+    uniqueKey: overlap === 'skip' ? `rec:${id}` : null,
+    after: [],
+  };
+}
