@@ -30,7 +30,7 @@ import type {
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 import { fatesByAttempt, stateSettledBefore, statusOf, whyNotEnded, type AttemptFate } from './attempt-fate.ts';
-import { claimDueJobs } from './claim-due-jobs.ts';
+import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
@@ -60,6 +60,7 @@ export interface StoreParts {
 export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly capabilities: StoreCapabilities;
   readonly #session: Session;
+  readonly #dueJobs: DueJobs;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
@@ -68,6 +69,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
     super({ session, clock });
     this.#session = session;
+    this.#dueJobs = new DueJobs(session, dialect);
     this.#dialect = dialect;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -131,7 +133,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
-    return claimDueJobs({ session: this.#session, dialect: this.#dialect }, request, this.#clock.now());
+    return this.#dueJobs.claim(request, this.#clock.now());
   }
 
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {

@@ -45,6 +45,8 @@ export interface Lane {
   readonly name: string;
   readonly version: string;
   readonly priority: number;
+  /** Whether its queue's row is locked and its jobs counted: only then may a capped queue be claimed from. */
+  readonly isCapped: boolean;
 }
 
 export interface Claim {

@@ -5,12 +5,15 @@ import { sql, type Statement } from '../statement.ts';
 
 /**
  * Claim: starts what is due in the given lanes, locked inside the lanes so that no two claimers meet and none waits. One
- * statement makes the token, the counted start and the attempt.
+ * statement makes the token, the counted start and the attempt. A queue that was paused or capped since the look gives nothing.
  */
 export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim): Statement {
   return sql`
     with lanes as materialized (
-      select * from json_to_recordset(${JSON.stringify(lanes)}::json) as l(queue varchar, name varchar, version varchar, priority integer)
+      select * from json_to_recordset(${JSON.stringify(lanes)}::json) as l(queue varchar, name varchar, version varchar, priority integer, "isCapped" boolean)
+      where not exists (
+        select 1 from ${t.queue} q where q.name = l.queue and (q.paused or (q.max_running is not null and not "isCapped"))
+      )
     ),
     tokens as materialized (
       select value as token, ordinality from json_array_elements_text(${JSON.stringify(tokens)}::json) with ordinality

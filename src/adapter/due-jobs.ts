@@ -1,0 +1,187 @@
+import { v4 as uuidV4 } from 'uuid';
+import type { Attempt } from '../core/attempt.ts';
+import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
+import type { Micros } from '../core/time.ts';
+import { toAttempt } from './job-row.ts';
+import type { Row, Session } from './session.ts';
+import type { Lane, SqlDialect } from './sql/dialect.ts';
+import { look } from './sql/shared/look.ts';
+import { countRunning } from './sql/shared/queues.ts';
+
+/** A lane as the look saw it, with what is said of its queue. */
+interface SeenLane extends Lane {
+  readonly firstDueAt: Micros;
+  readonly isPaused: boolean;
+  readonly maxRunning: number | null;
+  readonly running: number;
+}
+
+/** Lanes that gave as much as was asked for, and how long they may be claimed from without another look. */
+interface KnownLanes {
+  readonly lanes: readonly SeenLane[];
+  readonly isHeldBack: boolean;
+  readonly until: Micros;
+}
+
+const knownForMicros: Micros = 50_000;
+
+/**
+ * Claims in two steps: a look, which writes nothing and is all that an idle poll sends, then the claim of what it found due.
+ * While claims come back full the next ones reuse the lanes, for 50 ms. Capped queues are claimed under the lock of their rows;
+ * the others pay nothing for that.
+ */
+export class DueJobs {
+  readonly #session: Session;
+  readonly #dialect: SqlDialect;
+  readonly #known = new Map<string, KnownLanes>();
+
+  constructor(session: Session, dialect: SqlDialect) {
+    this.#session = session;
+    this.#dialect = dialect;
+  }
+
+  async claim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
+    if (request.definitions.length === 0 || request.queues?.length === 0) {
+      return { attempts: [], nextDueAt: null, isHeldBack: false };
+    }
+
+    const known = this.#known.get(request.executorId);
+    if (known !== undefined && now < known.until && request.limit > 0) {
+      const attempts = await this.#claimLanes(request, known.lanes, now);
+      if (attempts.length === request.limit) {
+        return { attempts, nextDueAt: now, isHeldBack: known.isHeldBack };
+      }
+      this.#known.delete(request.executorId);
+      return attempts.length > 0
+        ? { attempts, nextDueAt: now, isHeldBack: known.isHeldBack }
+        : this.claim(request, now);
+    }
+
+    return this.#lookAndClaim(request, now);
+  }
+
+  async #lookAndClaim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
+    const { executorId, limit } = request;
+    const seen = (await this.#session.read(look(this.#session.tables, request)))
+      .map(toLane)
+      .filter(lane => !lane.isPaused);
+    const lanes = seen.filter(hasRoom);
+    const isHeldBack = seen.some(lane => !hasRoom(lane) && lane.firstDueAt <= now);
+    const due = lanes.filter(lane => lane.firstDueAt <= now);
+    if (due.length === 0 || limit < 1) {
+      return { attempts: [], nextDueAt: due.length > 0 ? now : earliest(lanes), isHeldBack };
+    }
+
+    const attempts = due.some(lane => lane.isCapped)
+      ? await this.#session.atomically(run => this.#claimBelowCaps(within(this.#session, run), request, due, now))
+      : await this.#claimLanes(request, due, now);
+
+    if (attempts.length === limit && !due.some(lane => lane.isCapped)) {
+      this.#known.set(executorId, { lanes: due, isHeldBack, until: now + knownForMicros });
+    } else {
+      this.#known.delete(executorId);
+    }
+
+    // A lane that gave something may have more, or something later, that the look didn't see: ask again at once. What is due and
+    // was not got is held by another caller; it may be given back.
+    return { attempts, nextDueAt: attempts.length > 0 ? now : earliest(lanes), isHeldBack };
+  }
+
+  /** The lock first, the count in a statement after it, then the claims: nobody else counts in between. */
+  async #claimBelowCaps(
+    session: Session,
+    request: ClaimRequest,
+    due: readonly SeenLane[],
+    now: Micros,
+  ): Promise<Attempt[]> {
+    const capped = [...new Set(due.filter(lane => lane.isCapped).map(lane => lane.queue))].sort();
+    const settings = await this.#dialect.lockQueues(session.write, session.tables, capped);
+    const counts = await session.write(countRunning(session.tables, capped));
+    const running = new Map(counts.map(row => [row.name as string, Number(row.running)]));
+    const roomOf = new Map(
+      settings.map(row => [row.name as string, roomFor(row, running.get(row.name as string) ?? 0)]),
+    );
+
+    const claimed: Attempt[] = [];
+    for (const [queue, lanes] of groupsByUrgency(due)) {
+      const room = queue === null ? Infinity : (roomOf.get(queue) ?? Infinity);
+      const limit = Math.min(request.limit - claimed.length, room);
+      if (limit > 0) {
+        claimed.push(...(await this.#claimLanes({ ...request, limit }, lanes, now, session)));
+      }
+    }
+
+    return claimed;
+  }
+
+  async #claimLanes(
+    { executorId, limit }: ClaimRequest,
+    lanes: readonly SeenLane[],
+    now: Micros,
+    session: Session = this.#session,
+  ): Promise<Attempt[]> {
+    const tokens = Array.from({ length: limit }, () => uuidV4());
+    const rows = await this.#dialect.claimJobs(session, { lanes: lanes.map(bareLane), executorId, tokens, now });
+
+    return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
+  }
+}
+
+/** The uncapped lanes together (null), each capped queue by itself; the most urgent first. */
+function groupsByUrgency(due: readonly SeenLane[]): Array<[queue: string | null, lanes: SeenLane[]]> {
+  const groups = new Map<string | null, SeenLane[]>();
+  for (const lane of [...due].sort((a, b) => b.priority - a.priority || a.firstDueAt - b.firstDueAt)) {
+    const queue = lane.isCapped ? lane.queue : null;
+    groups.set(queue, [...(groups.get(queue) ?? []), lane]);
+  }
+
+  return [...groups];
+}
+
+/** The same statements, sent in a transaction that is open already. */
+function within({ tables }: Session, run: Session['write']): Session {
+  return { tables, read: run, write: run, atomically: work => work(run) };
+}
+
+function toLane(row: Row): SeenLane {
+  return {
+    queue: row.queue as string,
+    name: row.name as string,
+    version: row.version as string,
+    priority: Number(row.priority),
+    firstDueAt: Number(row.first_due_at),
+    isPaused: Boolean(row.paused),
+    isCapped: row.max_running !== null,
+    maxRunning: row.max_running === null ? null : Number(row.max_running),
+    running: Number(row.running),
+  };
+}
+
+function bareLane({ queue, name, version, priority, isCapped }: Lane): Lane {
+  return { queue, name, version, priority, isCapped };
+}
+
+function hasRoom({ maxRunning, running }: SeenLane): boolean {
+  return maxRunning === null || running < maxRunning;
+}
+
+function roomFor(settings: Row, running: number): number {
+  if (settings.paused) {
+    return 0;
+  }
+
+  return settings.max_running === null ? Infinity : Math.max(0, Number(settings.max_running) - running);
+}
+
+function earliest(lanes: readonly SeenLane[]): Micros | null {
+  return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
+}
+
+/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
+function byClaimOrder(a: Row, b: Row): number {
+  return (
+    Number(b.priority) - Number(a.priority) ||
+    Number(a.next_run_at) - Number(b.next_run_at) ||
+    Number(a.created_at) - Number(b.created_at)
+  );
+}
