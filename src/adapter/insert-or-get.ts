@@ -1,14 +1,9 @@
-import {
-  InsertRefusedError,
-  InvalidSubmissionError,
-  JobIdentityConflictError,
-  ParentNotFoundError,
-} from '../core/errors.ts';
+import { InsertRefusedError, JobIdentityConflictError, ParentNotFoundError } from '../core/errors.ts';
 import type { CreationClock } from '../core/clock.ts';
-import type { JobKey } from '../core/job-key.ts';
+import { keyText, type JobKey } from '../core/job-key.ts';
+import { refuseCircle } from '../core/refuse-circle.ts';
 import { differencesBetween, type RequestFields } from '../core/same-request.ts';
 import type { StageResult } from '../core/snapshot.ts';
-import type { JobState } from '../core/states.ts';
 import type { Submission } from '../core/submission.ts';
 import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
 import type { Run } from './session.ts';
@@ -40,13 +35,13 @@ export async function insertOrGet(
   clock: CreationClock,
 ): Promise<StageResult[]> {
   const items = foldEqual(submissions, clock, to.recurringId ?? null);
-  refuseCircle(items);
+  refuseCircle(submissions);
 
   try {
     for (const chunk of chunksOf([...items.values()])) {
       await storeChunk(to, chunk);
     }
-    await waitForParents(to, [...items.values()].filter(isCreatedAwaiting));
+    await waitForParents(to, [...items.values()].filter(isCreatedAwaiting), clock);
   } catch (error) {
     await takeBack(to, [...items.values()]);
     throw error;
@@ -66,10 +61,10 @@ function foldEqual(
   const items = new Map<string, Item>();
 
   for (const submission of submissions) {
-    const first = items.get(keyOf(submission));
+    const first = items.get(keyText(submission));
     if (first === undefined) {
       const times = { now: clock.now(), createdAt: clock.next() };
-      items.set(keyOf(submission), { submission, row: newJobRow(submission, times, recurringId), result: null });
+      items.set(keyText(submission), { submission, row: newJobRow(submission, times, recurringId), result: null });
     } else {
       checkSameRequest(first.submission, submission);
     }
@@ -147,7 +142,11 @@ async function getByUniqueKey({ run, tables }: Target, items: readonly Item[]): 
 }
 
 /** Writes what the new jobs wait for, and looks at their parents: in the inserting transaction, after the insert. */
-async function waitForParents({ dialect, run, tables }: Target, children: readonly Item[]): Promise<void> {
+async function waitForParents(
+  { dialect, run, tables }: Target,
+  children: readonly Item[],
+  clock: CreationClock,
+): Promise<void> {
   for (const chunk of chunksOf(children)) {
     const dependencies = chunk.flatMap(({ row, submission }) => {
       return submission.after.map(parentId => [row.scope_hash, row.id, parentId] as const);
@@ -168,19 +167,31 @@ async function waitForParents({ dialect, run, tables }: Target, children: readon
 
   for (const chunk of chunksOf(children)) {
     const keys = chunk.map(({ row }) => [row.scope_hash, row.id] as const);
-    const moved = await dialect.resolveJobs(
-      run,
+    const moved = await dialect.resolveJobs(run, tables, { of: 'keys', keys, limit: keys.length }, clock.now());
+    await readAgain({ run, tables }, chunk, moved);
+  }
+}
+
+/** A job that was resolved at once is answered as it is now. */
+async function readAgain(
+  { run, tables }: Pick<Target, 'run' | 'tables'>,
+  items: readonly Item[],
+  moved: readonly JobKeyRow[],
+): Promise<void> {
+  if (moved.length === 0) {
+    return;
+  }
+
+  const rows = (await run(
+    readByIdentity(
       tables,
-      { of: 'keys', keys, limit: keys.length },
-      children[0]!.row.created_at,
-    );
-    const stateOf = new Map(moved.map(row => [rowKey(row), row.state as JobState]));
-    for (const item of chunk) {
-      const state = stateOf.get(rowKey(item.row));
-      if (state !== undefined) {
-        item.result = { ...item.result!, job: Object.freeze({ ...item.result!.job, state }) };
-      }
-    }
+      moved.map(row => [row.scope_hash, row.id]),
+    ),
+  )) as JobKeyRow[];
+  const jobs = new Map(rows.map(row => [rowKey(row), toSnapshot(row)]));
+  for (const item of items) {
+    const job = jobs.get(rowKey(item.row));
+    item.result = job === undefined ? item.result : { ...item.result!, job };
   }
 }
 
@@ -202,7 +213,7 @@ function resultsByPosition(submissions: readonly Submission[], items: ReadonlyMa
   const answered = new Set<Item>();
 
   return submissions.map(submission => {
-    const item = items.get(keyOf(submission))!;
+    const item = items.get(keyText(submission))!;
     const result = answered.has(item) && item.result!.created ? foldedResult(item.result!) : item.result!;
     answered.add(item);
 
@@ -255,34 +266,6 @@ function isCreatedAwaiting({ result }: Item): boolean {
   return result!.created && result!.job.state === 'awaiting';
 }
 
-/** @throws InvalidSubmissionError where jobs of one call wait for each other: none of them would ever start */
-function refuseCircle(items: ReadonlyMap<string, Item>): void {
-  const cleared = new Set<Item>();
-  let open = [...items.values()];
-
-  for (;;) {
-    const free = open.filter(({ submission }) =>
-      submission.after.every(id => {
-        const parent = items.get(keyOf({ scope: submission.scope, id }));
-        return parent === undefined || cleared.has(parent);
-      }),
-    );
-    if (free.length === 0) {
-      break;
-    }
-    free.forEach(item => cleared.add(item));
-    open = open.filter(item => !cleared.has(item));
-  }
-
-  if (open.length > 0) {
-    throw new InvalidSubmissionError('after', `not make a circle: "${open[0]!.submission.id}" would wait for itself`);
-  }
-}
-
 function isPending(item: Item): boolean {
   return item.result === null;
-}
-
-function keyOf({ scope, id }: JobKey): string {
-  return `${scope.length}:${scope}${id}`;
 }

@@ -1,9 +1,7 @@
-import { v7 as uuidV7 } from 'uuid';
 import type { RecurringJob } from '../core/recurring.ts';
 import type { ResolvedRetryPolicy } from '../core/retry-policy.ts';
 import type { JobState } from '../core/states.ts';
-import type { OnInterrupt, Submission } from '../core/submission.ts';
-import { dateOf, type Micros } from '../core/time.ts';
+import type { OnInterrupt } from '../core/submission.ts';
 import type { Row } from './session.ts';
 
 export function toRecurringJob(row: Row): RecurringJob {
@@ -32,17 +30,6 @@ export function toRecurringJob(row: Row): RecurringJob {
     lastFireAt: numberOrNull(row.last_fire_at),
     isPaused: Boolean(row.paused),
     lastState: (row.last_state ?? null) as JobState | null,
-  };
-}
-
-/** The job of one occurrence, or of a run by hand (null). With `skip`, one active job at a time holds the recurring job's key. */
-export function occurrenceOf({ id, template, overlap }: RecurringJob, occurrence: Micros | null): Submission {
-  return {
-    ...template,
-    id: uuidV7(),
-    notBefore: occurrence === null ? null : dateOf(occurrence),
-    uniqueKey: overlap === 'skip' ? `rec:${id}` : null,
-    after: [],
   };
 }
 

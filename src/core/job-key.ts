@@ -5,3 +5,8 @@ export interface JobKey {
   /** 1 to 128 printable ASCII characters. */
   readonly id: string;
 }
+
+/** One text for a key, with the length of the scope, so that "a"+"bc" and "ab"+"c" differ. */
+export function keyText({ scope, id }: JobKey): string {
+  return `${scope.length}:${scope}${id}`;
+}

@@ -7,7 +7,7 @@ import type { Submission } from '../core/submission.ts';
 import { dateOf } from '../core/time.ts';
 import { keyOf, uniqueKeyOf } from './keys.ts';
 import type { MemoryDatabase } from './memory-database.ts';
-import { refuseCircle } from './refuse-circle.ts';
+import { refuseCircle } from '../core/refuse-circle.ts';
 import { resolveJobs } from './resolve-jobs.ts';
 import { snapshotOf } from './snapshots.ts';
 import { newJob, type StoredJob } from './stored-job.ts';

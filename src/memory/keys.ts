@@ -1,15 +1,12 @@
-import type { JobKey } from '../core/job-key.ts';
+import { keyText, type JobKey } from '../core/job-key.ts';
 
-/** One text for a job or a recurring job, with the length of the scope, so that "a"+"bc" and "ab"+"c" differ. */
-export function keyOf({ scope, id }: JobKey): string {
-  return `${scope.length}:${scope}${id}`;
-}
+export { keyText as keyOf } from '../core/job-key.ts';
 
 export function attemptKeyOf({ scope, id, attempt }: JobKey & { readonly attempt: number }): string {
-  return `${attempt}/${keyOf({ scope, id })}`;
+  return `${attempt}/${keyText({ scope, id })}`;
 }
 
 /** What an active job holds of its unique key. */
 export function uniqueKeyOf(scope: string, uniqueKey: string): string {
-  return keyOf({ scope, id: uniqueKey });
+  return keyText({ scope, id: uniqueKey });
 }

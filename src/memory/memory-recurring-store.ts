@@ -8,7 +8,7 @@ import { insertOrGet } from './insert-or-get.ts';
 import { keyOf } from './keys.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import type { MemoryStoreParts } from './memory-job-store.ts';
-import { occurrenceOf } from './occurrence-of.ts';
+import { occurrenceOf } from '../core/occurrence-of.ts';
 import { recurringJobOf, upserted, type StoredRecurringJob } from './stored-recurring-job.ts';
 
 /** Recurring jobs in memory. NOT DURABLE: gone with the process. */

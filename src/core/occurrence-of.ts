@@ -1,10 +1,13 @@
 import { v7 as uuidV7 } from 'uuid';
-import type { Submission } from '../core/submission.ts';
-import { dateOf, type Micros } from '../core/time.ts';
-import type { StoredRecurringJob } from './stored-recurring-job.ts';
+import type { RecurringJob } from './recurring.ts';
+import type { Submission } from './submission.ts';
+import { dateOf, type Micros } from './time.ts';
 
 /** The job of one occurrence, or of a run by hand (null). With `skip`, one active job at a time holds the recurring job's key. */
-export function occurrenceOf({ id, template, overlap }: StoredRecurringJob, occurrence: Micros | null): Submission {
+export function occurrenceOf(
+  { id, template, overlap }: Pick<RecurringJob, 'id' | 'template' | 'overlap'>,
+  occurrence: Micros | null,
+): Submission {
   return {
     ...template,
     id: uuidV7(),

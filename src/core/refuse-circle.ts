@@ -1,11 +1,11 @@
-import { InvalidSubmissionError } from '../core/errors.ts';
-import type { Submission } from '../core/submission.ts';
-import { keyOf } from './keys.ts';
+import { InvalidSubmissionError } from './errors.ts';
+import { keyText } from './job-key.ts';
+import type { Submission } from './submission.ts';
 
 /** @throws InvalidSubmissionError where jobs of one call wait for each other: none of them would ever start */
 export function refuseCircle(submissions: readonly Submission[]): void {
-  const open = new Map(submissions.map(submission => [keyOf(submission), submission]));
-  const isFree = ({ scope, after }: Submission) => after.every(id => !open.has(keyOf({ scope, id })));
+  const open = new Map(submissions.map(submission => [keyText(submission), submission]));
+  const isFree = ({ scope, after }: Submission) => after.every(id => !open.has(keyText({ scope, id })));
 
   let free;
   do {
