@@ -5,7 +5,7 @@ import type { JobKey } from '../core/job-key.ts';
 import type { JobQueries } from '../core/queries.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { AttemptSnapshot, JobSnapshot, StageResult } from '../core/snapshot.ts';
-import { isFinished, type JobState } from '../core/states.ts';
+import type { JobState } from '../core/states.ts';
 import type {
   AttemptStatus,
   CancelAnswer,
@@ -30,9 +30,18 @@ import { fatesByAttempt, stateSettledBefore, statusOf, whyNotEnded, type Attempt
 import { eachOnce } from './each-once.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKey, attemptRowKey, toAttempt, toAttemptSnapshot, toRunningAttempt, toSnapshot } from './job-row.ts';
+import {
+  attemptRefKey,
+  attemptRowKey,
+  byClaimOrder,
+  toAttempt,
+  toAttemptSnapshot,
+  toRunningAttempt,
+  toSnapshot,
+} from './job-row.ts';
 import type { Row, Session } from './session.ts';
-import type { EndedRow, Lane, SqlDialect } from './sql/dialect.ts';
+import { bareLane, earliest, toLane, type SeenLane } from './seen-lane.ts';
+import type { EndedRow, SqlDialect } from './sql/dialect.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
 import { insertExecutor, stopExecutor } from './sql/shared/executors.ts';
@@ -42,6 +51,7 @@ import type { Statement } from './sql/statement.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { runningJobs } from './sql/shared/running-jobs.ts';
+import { whyNotCancelled, whyNotDue, whyNotRetried, writeOrTell } from './write-or-tell.ts';
 
 /** What a store is made of; the same for one on its own connections and one inside a transaction. */
 export interface StoreParts {
@@ -115,10 +125,10 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
     return eachOnce(reports, async once => {
       const written = new Set((await this.#dialect.progress(this.#session, once)).map(attemptRowKey));
-      const statuses = await this.status(once.filter(report => !written.has(keyOf(report))));
+      const statuses = await this.status(once.filter(report => !written.has(attemptRefKey(report))));
 
       return once.map(report =>
-        written.has(keyOf(report))
+        written.has(attemptRefKey(report))
           ? { status: 'active', written: true }
           : { status: statuses.shift()!, written: false },
       );
@@ -231,27 +241,16 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     return this.#hints.subscribe(listener);
   }
 
-  /**
-   * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
-   * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
-   */
-  async #writeOrTell<Reason extends string>(
+  #writeOrTell<Reason extends string>(
     key: JobKey,
     update: () => Statement,
     whyNot: (job: JobSnapshot) => Reason | null,
   ): Promise<Row | Reason | 'not_found'> {
-    for (;;) {
-      const [row] = await this.#session.write(update());
-      if (row !== undefined) {
-        return row;
-      }
-
-      const job = await this.get(key);
-      const reason = job === null ? 'not_found' : whyNot(job);
-      if (reason !== null) {
-        return reason;
-      }
-    }
+    return writeOrTell(
+      () => this.#session.write(update()),
+      () => this.get(key),
+      whyNot,
+    );
   }
 
   async #claimLanes({ executorId, limit }: ClaimRequest, lanes: readonly SeenLane[], now: Micros): Promise<Attempt[]> {
@@ -271,10 +270,10 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
     this.#wake(ended.some(({ state }) => state === 'queued'));
 
     const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
-    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(keyOf(attempt))));
+    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(attemptRefKey(attempt))));
 
     return attempts.map(attempt => {
-      const state = states.get(keyOf(attempt));
+      const state = states.get(attemptRefKey(attempt));
       return state === undefined ? whyNot(fateOf(attempt), attempt) : answerFor(state);
     });
   }
@@ -292,67 +291,6 @@ export class MikroOrmJobStore implements JobStore, JobQueries {
   }
 }
 
-interface SeenLane extends Lane {
-  readonly firstDueAt: Micros;
-}
-
-function toLane(row: Row): SeenLane {
-  return {
-    queue: row.queue as string,
-    name: row.name as string,
-    version: row.version as string,
-    priority: Number(row.priority),
-    firstDueAt: Number(row.first_due_at),
-  };
-}
-
-function bareLane({ queue, name, version, priority }: SeenLane): Lane {
-  return { queue, name, version, priority };
-}
-
-function earliest(lanes: readonly SeenLane[]): Micros | null {
-  return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
-}
-
-/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
-function byClaimOrder(a: Row, b: Row): number {
-  return (
-    Number(b.priority) - Number(a.priority) ||
-    Number(a.next_run_at) - Number(b.next_run_at) ||
-    Number(a.created_at) - Number(b.created_at)
-  );
-}
-
-function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {
-  if (state === 'running') {
-    return cancelRequestedAt === null ? null : 'requested';
-  }
-  if (state === 'cancelled') {
-    return 'cancelled';
-  }
-
-  return isFinished(state) ? 'finished' : null;
-}
-
-function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
-  if (state === 'succeeded') {
-    return 'succeeded';
-  }
-  if (!isFinished(state)) {
-    return 'not_finished';
-  }
-
-  return attemptCount < attemptLimit ? null : 'no_starts_left';
-}
-
-function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {
-  return state === 'queued' ? null : 'not_queued';
-}
-
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
   return { scopeHash: scopeHash(scope), id };
-}
-
-function keyOf(attempt: AttemptRef): string {
-  return attemptRowKey(attemptKey(attempt));
 }
