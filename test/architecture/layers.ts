@@ -9,7 +9,7 @@ export interface Layer {
   readonly packages: readonly string[];
 }
 
-/** The table of decision and design: core ← entities ← adapter; core ← executor; core, entities ← unit-of-work; `jobs.ts` wires them. */
+/** core ← entities ← adapter; core ← executor; core, entities ← unit of work; `jobs.ts` wires them, and only the index imports it. */
 export const layers: readonly Layer[] = [
   {
     name: 'core',
