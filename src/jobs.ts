@@ -33,6 +33,7 @@ import type { StageResult } from './core/snapshot.ts';
 import type { JobStore } from './core/store.ts';
 import { checkedSubmission, type Submission } from './core/submission.ts';
 import { Executor } from './executor/executor.ts';
+import { guardedLogger } from './executor/guarded-logger.ts';
 import type { ExecutorHost } from './executor/executor-host.ts';
 import type { UnitOfWorkOptions } from './unit-of-work/options.ts';
 import { UnitOfWork } from './unit-of-work/unit-of-work.ts';
@@ -100,7 +101,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
-    const hints = new HintChannel();
+    const hints = new HintChannel(guardedLogger(logger));
     const session = new OwnSession(em, dialect, random);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(

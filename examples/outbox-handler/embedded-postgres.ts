@@ -37,16 +37,17 @@ export async function startEmbeddedPostgres(folder: string): Promise<Server> {
 const said: string[] = [];
 
 if (process.argv[1] === import.meta.filename) {
-  await keep(process.argv[2]!).catch(() => {
-    console.error(said.join(''));
+  await keep(process.argv[2]!).catch((error: unknown) => {
+    console.error(error, said.join(''));
     process.exit(1);
   });
 }
 
 async function keep(folder: string): Promise<void> {
   const parentGone = process.connected ? once(process, 'disconnect') : Promise.resolve();
-  await predecessorGone(folder);
   await initialise(folder);
+  await predecessorGone(folder);
+  if (!process.connected) process.exit();
   const port = await freePort();
   const server = serverIn(folder, port);
 
@@ -57,18 +58,19 @@ async function keep(folder: string): Promise<void> {
   process.exit();
 }
 
-/** The keeper of a run that was killed may still be at work. */
-async function predecessorGone(folder: string): Promise<void> {
-  for (let tries = 0; tries < 100 && fs.existsSync(path.join(folder, 'postmaster.pid')); tries++) await wait(100);
-}
-
 /** In a folder with another name first: only a complete one has the right name, whenever this is killed. */
 async function initialise(folder: string): Promise<void> {
   if (fs.existsSync(folder)) return;
 
   const draft = `${folder}-${process.pid}`;
   await serverIn(draft).initialise();
-  fs.renameSync(draft, folder);
+  if (fs.existsSync(folder)) fs.rmSync(draft, { recursive: true });
+  else fs.renameSync(draft, folder);
+}
+
+/** The keeper of a run that was killed may still be at work. */
+async function predecessorGone(folder: string): Promise<void> {
+  for (let tries = 0; tries < 100 && fs.existsSync(path.join(folder, 'postmaster.pid')); tries++) await wait(100);
 }
 
 function serverIn(databaseDir: string, port?: number): EmbeddedPostgres {

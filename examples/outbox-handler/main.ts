@@ -6,13 +6,13 @@
  */
 import type { MikroORM } from '@mikro-orm/core';
 import path from 'node:path';
-import { setInterval } from 'node:timers/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { activeStates, Job, Jobs } from '../../src/index.ts';
 import { deliverAll } from './broker.ts';
 import { openPostgres, openSqlite, prepare } from './database.ts';
 import { handlersOf } from './jobs.ts';
-import { logger } from './log.ts';
+import { log, logger } from './log.ts';
 import { handle } from './messages.ts';
 import { report } from './report.ts';
 
@@ -48,23 +48,28 @@ async function runOn(orm: MikroORM): Promise<void> {
 
   await executor.start();
   await deliverAll(options.messages, message => handle(jobs, message));
-  await untilSettled(orm);
+  process.exitCode = (await isSettled(orm)) ? 0 : 1;
   await executor.stop();
 
   console.log(await report(orm.em));
   await orm.close();
 }
 
-/** Until no job is left that is due within the next minute. */
-async function untilSettled(orm: MikroORM): Promise<void> {
-  for await (const _ of setInterval(100, null, { signal: AbortSignal.timeout(60_000) })) {
+/** Waits until no job is left that is due within the next minute; not for ever. */
+async function isSettled(orm: MikroORM): Promise<boolean> {
+  for (let tries = 0; tries < 600; tries++) {
     const soon = (Date.now() + 60_000) * 1000; // instants are stored in microseconds
-    if ((await orm.em.fork().count(Job, { state: { $in: activeStates }, nextRunAt: { $lt: soon } })) === 0) return;
+    const left = await orm.em.fork().count(Job, { state: { $in: activeStates }, nextRunAt: { $lt: soon } });
+    if (left === 0) return true;
+    await wait(100);
   }
+
+  return false;
 }
 
 /** Loaded only where it is needed: an application doesn't have it. */
 async function embeddedPostgres() {
+  log('starting PostgreSQL …');
   const { startEmbeddedPostgres } = await import('./embedded-postgres.ts');
 
   return startEmbeddedPostgres(path.resolve(options.data, 'postgres'));

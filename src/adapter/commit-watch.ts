@@ -9,7 +9,8 @@ interface Transaction {
 
 /**
  * Calls back after the real commit of a transaction, and only then: not at a flush, not at the release of a savepoint, not
- * after a rollback. One subscriber on the ORM's event manager, which forks share and transactions copy.
+ * after a rollback. One subscriber on the ORM's event manager, which forks share and transactions copy, and in its
+ * configuration, from which a fork with an event manager of its own has it: it must have seen a transaction begin.
  */
 export class CommitWatch implements EventSubscriber {
   readonly #onCommit: (awaiting: readonly JobKey[]) => void;
@@ -22,11 +23,12 @@ export class CommitWatch implements EventSubscriber {
   constructor(em: EntityManager, onCommit: (awaiting: readonly JobKey[]) => void) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
+    em.config.set('subscribers', [...em.config.get('subscribers'), this]);
   }
 
   /** Calls back once the transaction of this EntityManager has committed. @param awaiting jobs that wait for parents */
   mark(em: EntityManager, awaiting: readonly JobKey[]): void {
-    // A fork with an event manager of its own doesn't have the subscriber yet.
+    // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
     const root = this.#rootOf(em.getTransactionContext() as Transaction);
     this.#marked.set(root, [...(this.#marked.get(root) ?? []), ...awaiting]);

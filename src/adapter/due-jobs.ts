@@ -2,19 +2,12 @@ import { v4 as uuidV4 } from 'uuid';
 import type { Attempt } from '../core/attempt.ts';
 import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
-import { toAttempt } from './job-row.ts';
+import { byClaimOrder, toAttempt } from './job-row.ts';
+import { bareLane, earliest, groupsByUrgency, hasRoom, toLane, type SeenLane } from './seen-lane.ts';
 import type { Row, Session } from './session.ts';
-import type { Lane, SqlDialect } from './sql/dialect.ts';
+import type { SqlDialect } from './sql/dialect.ts';
 import { look } from './sql/shared/look.ts';
 import { countRunning } from './sql/shared/queues.ts';
-
-/** A lane as the look saw it, with what is said of its queue. */
-interface SeenLane extends Lane {
-  readonly firstDueAt: Micros;
-  readonly isPaused: boolean;
-  readonly maxRunning: number | null;
-  readonly running: number;
-}
 
 /** Lanes that gave as much as was asked for, and how long they may be claimed from without another look. */
 interface KnownLanes {
@@ -127,42 +120,9 @@ export class DueJobs {
   }
 }
 
-/** The uncapped lanes together (null), each capped queue by itself; the most urgent first. */
-function groupsByUrgency(due: readonly SeenLane[]): Array<[queue: string | null, lanes: SeenLane[]]> {
-  const groups = new Map<string | null, SeenLane[]>();
-  for (const lane of [...due].sort((a, b) => b.priority - a.priority || a.firstDueAt - b.firstDueAt)) {
-    const queue = lane.isCapped ? lane.queue : null;
-    groups.set(queue, [...(groups.get(queue) ?? []), lane]);
-  }
-
-  return [...groups];
-}
-
 /** The same statements, sent in a transaction that is open already. */
 function within({ tables }: Session, run: Session['write']): Session {
   return { tables, read: run, write: run, atomically: work => work(run) };
-}
-
-function toLane(row: Row): SeenLane {
-  return {
-    queue: row.queue as string,
-    name: row.name as string,
-    version: row.version as string,
-    priority: Number(row.priority),
-    firstDueAt: Number(row.first_due_at),
-    isPaused: Boolean(row.paused),
-    isCapped: row.max_running !== null,
-    maxRunning: row.max_running === null ? null : Number(row.max_running),
-    running: Number(row.running),
-  };
-}
-
-function bareLane({ queue, name, version, priority, isCapped }: Lane): Lane {
-  return { queue, name, version, priority, isCapped };
-}
-
-function hasRoom({ maxRunning, running }: SeenLane): boolean {
-  return maxRunning === null || running < maxRunning;
 }
 
 function roomFor(settings: Row, running: number): number {
@@ -171,17 +131,4 @@ function roomFor(settings: Row, running: number): number {
   }
 
   return settings.max_running === null ? Infinity : Math.max(0, Number(settings.max_running) - running);
-}
-
-function earliest(lanes: readonly SeenLane[]): Micros | null {
-  return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
-}
-
-/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
-function byClaimOrder(a: Row, b: Row): number {
-  return (
-    Number(b.priority) - Number(a.priority) ||
-    Number(a.next_run_at) - Number(b.next_run_at) ||
-    Number(a.created_at) - Number(b.created_at)
-  );
 }

@@ -1,4 +1,5 @@
 import type { JobKey } from '../core/job-key.ts';
+import { consoleLogger, type Logger } from '../core/logger.ts';
 import type { StoreHint } from '../core/store.ts';
 
 /** Where hints go beside the executors of this process, and come from. */
@@ -11,7 +12,12 @@ export interface RemoteHints {
 /** Hints from whoever commits to the executors that want to know: those of this process, and where there is a way, the others. */
 export class HintChannel {
   readonly #listeners = new Set<(hint: StoreHint) => void>();
+  readonly #logger: Logger;
   #remote: RemoteHints | null = null;
+
+  constructor(logger: Logger = consoleLogger) {
+    this.#logger = logger;
+  }
 
   /** Whom it reaches. */
   get reach(): 'local' | 'everywhere' {
@@ -43,6 +49,7 @@ export class HintChannel {
     }
   }
 
+  /** Never throws: it is called where the host's transaction has just committed, and can't fail any more. */
   send(hint: StoreHint): void {
     this.deliver(hint);
     this.#remote?.send(hint);
@@ -51,7 +58,14 @@ export class HintChannel {
   /** To the executors of this process alone. */
   deliver(hint: StoreHint): void {
     for (const listener of this.#listeners) {
-      listener(hint);
+      try {
+        listener(hint);
+      } catch (error) {
+        this.#logger.error(
+          { event: 'hint_listener_failed', error },
+          'a listener of the store failed; the others are told',
+        );
+      }
     }
   }
 }

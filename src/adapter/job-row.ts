@@ -194,6 +194,19 @@ export function rowKey({ scope_hash, id }: { readonly scope_hash: string; readon
   return `${scope_hash}/${id}`;
 }
 
+export function attemptRefKey(attempt: AttemptRef): string {
+  return attemptRowKey(attemptKey(attempt));
+}
+
+/** Highest priority, longest due, oldest: what was claimed together begins in this order. */
+export function byClaimOrder(a: Row, b: Row): number {
+  return (
+    Number(b.priority) - Number(a.priority) ||
+    Number(a.next_run_at) - Number(b.next_run_at) ||
+    Number(a.created_at) - Number(b.created_at)
+  );
+}
+
 function toMetadata(value: unknown): Readonly<Record<string, string>> {
   return Object.freeze(typeof value === 'string' ? (JSON.parse(value) as Record<string, string>) : {});
 }

@@ -4,7 +4,7 @@ import { type CreationClock, type Clock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
-import { isFinished, type JobState } from '../core/states.ts';
+import type { JobState } from '../core/states.ts';
 import type {
   AttemptStatus,
   CancelAnswer,
@@ -34,7 +34,7 @@ import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
+import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
 import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
@@ -46,6 +46,7 @@ import type { Statement } from './sql/statement.ts';
 import { deadParents, retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
+import { whyNotCancelled, whyNotDue, whyNotRetried, writeOrTell } from './write-or-tell.ts';
 
 /** What a store is made of; the same for one on its own connections and one inside a transaction. */
 export interface StoreParts {
@@ -146,10 +147,10 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {
     return eachOnce(reports, async once => {
       const written = new Set((await this.#dialect.progress(this.#session, once)).map(attemptRowKey));
-      const statuses = await this.status(once.filter(report => !written.has(keyOf(report))));
+      const statuses = await this.status(once.filter(report => !written.has(attemptRefKey(report))));
 
       return once.map(report =>
-        written.has(keyOf(report))
+        written.has(attemptRefKey(report))
           ? { status: 'active', written: true }
           : { status: statuses.shift()!, written: false },
       );
@@ -275,27 +276,16 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return this.#hints.subscribe(listener);
   }
 
-  /**
-   * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
-   * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
-   */
-  async #writeOrTell<Reason extends string>(
+  #writeOrTell<Reason extends string>(
     key: JobKey,
     update: () => Statement,
     whyNot: (job: JobSnapshot) => Reason | null | Promise<Reason | null>,
   ): Promise<Row | Reason | 'not_found'> {
-    for (;;) {
-      const [row] = await this.#session.write(update());
-      if (row !== undefined) {
-        return row;
-      }
-
-      const job = await this.get(key);
-      const reason = job === null ? 'not_found' : await whyNot(job);
-      if (reason !== null) {
-        return reason;
-      }
-    }
+    return writeOrTell(
+      () => this.#session.write(update()),
+      () => this.get(key),
+      whyNot,
+    );
   }
 
   /** What was ended is answered by its job's state, everything else by what has become of it. */
@@ -308,10 +298,10 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     await this.#afterEnding(ended);
 
     const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
-    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(keyOf(attempt))));
+    const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(attemptRefKey(attempt))));
 
     return attempts.map(attempt => {
-      const state = states.get(keyOf(attempt));
+      const state = states.get(attemptRefKey(attempt));
       return state === undefined ? whyNot(fateOf(attempt), attempt) : answerFor(state);
     });
   }
@@ -367,36 +357,6 @@ const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'ca
 /** More children than this of one group of parents are left to the maintenance. */
 const maxResolved = 10_000;
 
-function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {
-  if (state === 'running') {
-    return cancelRequestedAt === null ? null : 'requested';
-  }
-  if (state === 'cancelled') {
-    return 'cancelled';
-  }
-
-  return isFinished(state) ? 'finished' : null;
-}
-
-function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
-  if (state === 'succeeded') {
-    return 'succeeded';
-  }
-  if (!isFinished(state)) {
-    return 'not_finished';
-  }
-
-  return attemptCount < attemptLimit ? null : 'no_starts_left';
-}
-
-function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {
-  return state === 'queued' ? null : 'not_queued';
-}
-
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
   return { scopeHash: scopeHash(scope), id };
-}
-
-function keyOf(attempt: AttemptRef): string {
-  return attemptRowKey(attemptKey(attempt));
 }

@@ -1,4 +1,5 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
+import { begunWithin, type ConnectionLimit } from './begun-within.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
@@ -6,9 +7,12 @@ import type { Row, Run, Session } from './session.ts';
 import type { Statement } from './sql/statement.ts';
 import { tablesOf, type Tables } from './tables.ts';
 
-/** The transactions of a connection, as both majors have them; without an EntityManager's events, as nothing is flushed. */
-interface TransactionalConnection {
+/** The ORM's connections, as both majors have them; without an EntityManager's events, as nothing is flushed. */
+interface Connections {
   transactional<T>(work: (transaction: unknown) => Promise<T>, options: object): Promise<T>;
+  ensureConnection(): Promise<void>;
+  /** MikroORM 7: a Kysely, which lends out one of its connections without a transaction. */
+  getClient?(): { connection(): { execute<T>(work: (connection: unknown) => Promise<T>): Promise<T> } };
 }
 
 /**
@@ -20,27 +24,33 @@ export class OwnSession implements Session {
   readonly #em: EntityManager;
   readonly #dialect: SqlDialect;
   readonly #random: () => number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #limit: ConnectionLimit | undefined;
   readonly #isPinned: () => Promise<boolean>;
 
-  constructor(em: EntityManager, dialect: SqlDialect, random: () => number, like?: OwnSession, signal?: AbortSignal) {
+  constructor(
+    em: EntityManager,
+    dialect: SqlDialect,
+    random: () => number,
+    like?: OwnSession,
+    limit?: ConnectionLimit,
+  ) {
     this.tables = like?.tables ?? tablesOf(em);
     this.#em = em;
     this.#dialect = dialect;
     this.#random = random;
-    this.#signal = signal;
+    this.#limit = limit;
     this.#isPinned = like === undefined ? askedOnce(() => dialect.needsTransaction(this.read)) : like.#isPinned;
   }
 
-  /** The same session for one call whose wait for a connection ends with the signal; MikroORM 7 only, 6 has its pool's limit. */
-  until(signal: AbortSignal): OwnSession {
-    return new OwnSession(this.#em, this.#dialect, this.#random, this, signal);
+  /** The same session for one call that waits so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
+  within(limit: ConnectionLimit): OwnSession {
+    return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
   }
 
   readonly read: Run = statement => this.#run(statement);
 
   readonly write: Run = async statement => {
-    return (await this.#isPinned())
+    return (await this.#inTime(begun => this.#isPinned().finally(begun)))
       ? this.atomically(run => run(statement))
       : retryTransient(() => this.#run(statement), this.#random);
   };
@@ -50,17 +60,38 @@ export class OwnSession implements Session {
   };
 
   #transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const connection = this.#em.getConnection('write') as unknown as TransactionalConnection;
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
-    return connection.transactional(
-      transaction => this.#dialect.transaction(runOn(this.#em, transaction, this.#signal), work),
-      options,
+    return this.#inTime(begun =>
+      this.#connections.transactional(async transaction => {
+        begun();
+        return this.#dialect.transaction(runOn(this.#em, transaction), work);
+      }, options),
     );
   }
 
   #run(statement: Statement): Promise<Row[]> {
-    return runOn(this.#em, undefined, this.#signal)(statement);
+    if (this.#limit === undefined || !('getClient' in this.#connections)) {
+      return runOn(this.#em, undefined)(statement);
+    }
+
+    return this.#inTime(async begun => {
+      await this.#connections.ensureConnection();
+      const lender = this.#connections.getClient!().connection();
+
+      return lender.execute(async connection => {
+        begun();
+        return runOn(this.#em, connection)(statement);
+      });
+    });
+  }
+
+  #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {
+    return this.#limit === undefined ? start(() => {}) : begunWithin(this.#limit, start);
+  }
+
+  get #connections(): Connections {
+    return this.#em.getConnection('write') as unknown as Connections;
   }
 }
 

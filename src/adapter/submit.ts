@@ -18,21 +18,16 @@ export async function submit(
   { session, connectionTimeoutMs, storeOn }: SubmittingParts,
   submissions: readonly Submission[],
 ): Promise<StageResult[]> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), connectionTimeoutMs);
+  const limit = { ms: connectionTimeoutMs, operation: 'submit()' };
 
   try {
-    return await storeOn(session.until(timeout.signal)).submit(submissions);
+    return await storeOn(session.within(limit)).submit(submissions);
   } catch (error) {
-    throw timeout.signal.aborted || isPoolTimeout(error)
-      ? new ConnectionTimeoutError('submit()', { cause: error })
-      : error;
-  } finally {
-    clearTimeout(timer);
+    throw isPoolTimeout(error) ? new ConnectionTimeoutError(limit.operation, { cause: error }) : error;
   }
 }
 
-/** MikroORM 6: knex gave up waiting for its pool. */
+/** MikroORM 6: knex gave up waiting for its pool. Its driver makes another error of it, with the same message. */
 function isPoolTimeout(error: unknown): boolean {
-  return (error as { name?: unknown } | null)?.name === 'KnexTimeoutError';
+  return error instanceof Error && error.message.startsWith('Knex: Timeout acquiring a connection');
 }

@@ -11,7 +11,7 @@ export interface Fact {
   /** What a harness must be able to do, for this fact to be examined. */
   readonly needs: readonly Ability[];
   /** Resolves when the fact holds on a fresh subject of the harness; rejects with an `AssertionError` when it doesn't. */
-  run(harness: Harness): Promise<void>;
+  readonly run: (harness: Harness) => Promise<void>;
 }
 
 /** Facts about one subject. */
@@ -71,12 +71,13 @@ function contextOf(subject: Subject, { abilities }: Harness): FactContext {
     recurring,
     clock,
     open: clock => promised('open', subject.open?.(clock)),
-    handles: count => {
-      return Promise.all(
-        Array.from({ length: count }, (_, index) => {
-          return index === 0 || !hasSeveral ? subject : promised('open', subject.open?.());
-        }),
-      );
+    handles: async count => {
+      const handles: Handle[] = [subject];
+      while (handles.length < count) {
+        handles.push(hasSeveral ? await promised('open', subject.open?.()) : subject);
+      }
+
+      return handles;
     },
     deleteAttempt: attempt => promised('faults.deleteAttempt', faults?.deleteAttempt?.(attempt)),
     deleteJob: key => promised('faults.deleteJob', faults?.deleteJob?.(key)),

@@ -7,7 +7,7 @@ export interface BoundFact {
   readonly title: string;
   /** Null, or why this fact can't be examined with this harness. */
   readonly leftOut: string | null;
-  run(): Promise<void>;
+  readonly run: () => Promise<void>;
 }
 
 /** All facts for one harness, in order; those that it can't examine say so. */

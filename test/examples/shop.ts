@@ -16,8 +16,8 @@ export interface ShopMessage {
   };
 }
 
-/** The shop's rows, each as a line, sorted. Leaves out what a kill may change: how many attempts and failures there were. */
-export interface Shop {
+/** The shop's rows, each as a line. Leaves out what a kill may change: how many attempts and failures there were. */
+interface Shop {
   readonly orders: string[];
   readonly lines: string[];
   readonly payments: string[];
@@ -38,36 +38,49 @@ export function messagesWith(suffix = ''): ShopMessage[] {
     .map(line => JSON.parse(line) as ShopMessage);
 }
 
+/** What is wrong after these messages; nothing, if each has its rows and jobs exactly once. */
+export async function problemsAfter(messages: readonly ShopMessage[], em: EntityManager): Promise<string[]> {
+  return [...shopProblems(await shopIn(em), shopAfter(messages)), ...(await attemptProblems(em))];
+}
+
 /** What has to be there once all of them were handled, however often they came and whatever happened meanwhile. */
-export function shopAfter(messages: readonly ShopMessage[]): Shop {
+function shopAfter(messages: readonly ShopMessage[]): Shop {
   const shops = [...new Map(messages.map(message => [message.id, message])).values()].map(afterMessage);
 
-  return sorted({
+  return {
     orders: shops.flatMap(shop => shop.orders),
     lines: shops.flatMap(shop => shop.lines),
     payments: shops.flatMap(shop => shop.payments),
     jobs: shops.flatMap(shop => shop.jobs),
     inbox: shops.flatMap(shop => shop.inbox),
     outbox: shops.flatMap(shop => shop.outbox),
-  });
+  };
 }
 
-/** What is there. */
-export async function shopIn(em: EntityManager): Promise<Shop> {
+/** What is there now. */
+async function shopIn(em: EntityManager): Promise<Shop> {
   const rows = em.fork({ disableContextResolution: true });
 
-  return sorted({
+  return {
     orders: (await rows.findAll(Order)).map(row => `${row.id} ${row.customer} ${row.payBy} ${row.cents}`),
     lines: (await rows.findAll(ReceiptLine)).map(row => `${row.order} ${row.text} ${row.cents}`),
     payments: (await rows.findAll(Payment)).map(row => `${row.order} ${row.payBy} ${row.cents}`),
     jobs: (await rows.findAll(Job)).map(row => `${row.id} ${row.name} ${row.state} ${row.failureReason ?? ''}`.trim()),
     inbox: (await rows.findAll(InboxMessage)).map(row => `${row.messageId} ${row.consumer} ${row.state}`),
     outbox: (await rows.findAll(OutboxMessage)).map(row => `${row.id} ${row.name} ${row.state}`),
-  });
+  };
+}
+
+/** What is missing, and what is there too often or shouldn't be; nothing, if the two are the same. */
+function shopProblems(found: Shop, expected: Shop): string[] {
+  return (Object.keys(expected) as Array<keyof Shop>).flatMap(table => [
+    ...without(expected[table], found[table]).map(row => `${table}: missing: ${row}`),
+    ...without(found[table], expected[table]).map(row => `${table}: unexpected: ${row}`),
+  ]);
 }
 
 /** What is wrong with the attempts of finished jobs, whatever their number; nothing, if all is well. */
-export async function attemptProblems(em: EntityManager): Promise<string[]> {
+async function attemptProblems(em: EntityManager): Promise<string[]> {
   const rows = em.fork({ disableContextResolution: true });
   const [jobs, attempts] = [await rows.findAll(Job), await rows.findAll(JobAttempt)];
   const orphans = attempts.filter(({ jobId }) => !jobs.some(({ id }) => id === jobId));
@@ -79,6 +92,17 @@ export async function attemptProblems(em: EntityManager): Promise<string[]> {
       return problemsOf(job, own).map(problem => `${job.id}: ${problem}`);
     }),
   ];
+}
+
+/** Each row of `less` takes one away. */
+function without(rows: readonly string[], less: readonly string[]): string[] {
+  const rest = [...rows];
+
+  for (const row of less) {
+    const index = rest.indexOf(row);
+    if (index !== -1) rest.splice(index, 1);
+  }
+  return rest;
 }
 
 function problemsOf(job: Job, attempts: readonly JobAttempt[]): string[] {
@@ -138,10 +162,4 @@ function jobsAfter(order: string, card: string | undefined): string[] {
 
 function processed(id: string, answer: string): Pick<Shop, 'inbox' | 'outbox'> {
   return { inbox: [`${id} shop processed`], outbox: [`${id}:out ${answer} pending`] };
-}
-
-function sorted(shop: Shop): Shop {
-  return Object.fromEntries(
-    Object.entries(shop).map(([table, rows]: [string, string[]]) => [table, rows.sort()]),
-  ) as unknown as Shop;
 }

@@ -19,6 +19,7 @@ import {
   stored,
   type Em,
   type World,
+  type WorldOptions,
 } from './world.ts';
 
 forEachDriver(driver => {
@@ -35,8 +36,8 @@ forEachDriver(driver => {
   afterAll(() => dropOrm(world.orm));
 
   /** A database of its own, for what can't be swept up. */
-  async function inOwnWorld(run: (own: World) => Promise<void>): Promise<void> {
-    const own = await createWorld(driver);
+  async function inOwnWorld(run: (own: World) => Promise<void>, options: WorldOptions = {}): Promise<void> {
+    const own = await createWorld(driver, options);
     await run(own).finally(() => dropOrm(own.orm));
   }
 
@@ -558,7 +559,7 @@ forEachDriver(driver => {
       expect(await stored(world)).toEqual(nothingStored);
     });
 
-    test('that is aborted during the last flush rolls back', async () => {
+    test('that is aborted during the last flush rolls back, and no more is written', async () => {
       const controller = new AbortController();
 
       const execute = world.unitOfWork.execute(
@@ -570,7 +571,24 @@ forEachDriver(driver => {
       );
 
       await expect(execute).rejects.toBe(reason);
+      expect(steps()).toEqual(['begin', 'durable_job', 'payment', 'rollback']);
       expect(await stored(world)).toEqual(nothingStored);
+    });
+
+    test('that is aborted while the outgoing messages are written rolls back', async () => {
+      const controller = new AbortController();
+      const onQuery = (sql: string) => {
+        if (sql.startsWith('insert into') && sql.includes('durable_outbox_message')) controller.abort(reason);
+        return sql;
+      };
+
+      await inOwnWorld(
+        async own => {
+          await expect(own.unitOfWork.execute(writeAll, { signal: controller.signal })).rejects.toBe(reason);
+          expect(await stored(own)).toEqual(nothingStored);
+        },
+        { onQuery },
+      );
     });
 
     test('of a nested execute fails the outer one', async () => {

@@ -1,0 +1,55 @@
+import type { JobSnapshot } from '../core/snapshot.ts';
+import { isFinished } from '../core/states.ts';
+import type { CancelAnswer, RetryAnswer, RunNowAnswer } from '../core/store.ts';
+import type { Row } from './session.ts';
+
+/**
+ * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
+ * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
+ *
+ * @param whyNot null where the job could be written now
+ */
+export async function writeOrTell<Reason extends string>(
+  write: () => Promise<Row[]>,
+  read: () => Promise<JobSnapshot | null>,
+  whyNot: (job: JobSnapshot) => Reason | null | Promise<Reason | null>,
+): Promise<Row | Reason | 'not_found'> {
+  for (;;) {
+    const [row] = await write();
+    if (row !== undefined) {
+      return row;
+    }
+
+    const job = await read();
+    const reason = job === null ? 'not_found' : await whyNot(job);
+    if (reason !== null) {
+      return reason;
+    }
+  }
+}
+
+export function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {
+  if (state === 'running') {
+    return cancelRequestedAt === null ? null : 'requested';
+  }
+  if (state === 'cancelled') {
+    return 'cancelled';
+  }
+
+  return isFinished(state) ? 'finished' : null;
+}
+
+export function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
+  if (state === 'succeeded') {
+    return 'succeeded';
+  }
+  if (!isFinished(state)) {
+    return 'not_finished';
+  }
+
+  return attemptCount < attemptLimit ? null : 'no_starts_left';
+}
+
+export function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {
+  return state === 'queued' ? null : 'not_queued';
+}

@@ -1,0 +1,64 @@
+/** What a layer is made of, and what its files may import besides each other. Types count as imports, too. */
+export interface Layer {
+  readonly name: string;
+  /** A folder, or one file. */
+  readonly path: string;
+  /** Other layers. */
+  readonly layers: readonly string[];
+  /** Packages and modules of Node; `type` in front: its types only. */
+  readonly packages: readonly string[];
+}
+
+/** core ← entities ← adapter; core ← executor; core, entities ← unit of work; `jobs.ts` wires them, and only the index imports it. */
+export const layers: readonly Layer[] = [
+  {
+    name: 'core',
+    path: 'src/core/',
+    layers: [],
+    packages: ['node:crypto', 'node:os', 'node:util', 'uuid'],
+  },
+  {
+    name: 'entities',
+    path: 'src/entities/',
+    layers: ['core'],
+    packages: ['@mikro-orm/core'],
+  },
+  {
+    name: 'adapter',
+    path: 'src/adapter/',
+    layers: ['core', 'entities'],
+    packages: ['@mikro-orm/core', 'node:timers/promises', 'uuid'],
+  },
+  {
+    // never sees an EntityManager
+    name: 'executor',
+    path: 'src/executor/',
+    layers: ['core'],
+    packages: ['node:async_hooks', 'node:crypto', 'node:os', 'node:timers/promises'],
+  },
+  {
+    name: 'unit of work',
+    path: 'src/unit-of-work/',
+    layers: ['core', 'entities'],
+    packages: ['@mikro-orm/core', 'node:async_hooks', 'node:crypto'],
+  },
+  {
+    // the only composition root
+    name: 'jobs',
+    path: 'src/jobs.ts',
+    layers: ['core', 'adapter', 'executor', 'unit of work'],
+    packages: ['type @mikro-orm/core', 'node:timers/promises'],
+  },
+  {
+    name: 'index',
+    path: 'src/index.ts',
+    layers: ['core', 'entities', 'executor', 'unit of work', 'jobs'],
+    packages: [],
+  },
+  {
+    name: 'migrations',
+    path: 'migrations/',
+    layers: ['core'],
+    packages: ['type @mikro-orm/core', '@mikro-orm/migrations'],
+  },
+];
