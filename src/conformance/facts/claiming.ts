@@ -1,0 +1,341 @@
+import assert from 'node:assert/strict';
+import type { JobState } from '../../core/states.ts';
+import { microsOf } from '../../core/time.ts';
+import {
+  aJobIn,
+  assertHas,
+  assertUnchanged,
+  attemptOf,
+  background,
+  idsOf,
+  jobOf,
+  only,
+  settled,
+  started,
+  startOf,
+  submitted,
+} from '../arrange.ts';
+import {
+  aClaim,
+  anExecutor,
+  aReport,
+  aSubmission,
+  buildReport,
+  keyOf,
+  rescheduled,
+  sendMail,
+  someSubmissions,
+  succeeded,
+} from '../builders.ts';
+import { fact, group } from '../fact.ts';
+
+const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const notClaimable: readonly JobState[] = ['awaiting', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted'];
+
+export const claiming = group('Claiming', [
+  fact('a claim starts a due job: running, and a counted start', async on => {
+    const job = await submitted(on);
+    on.clock.advance(5000);
+
+    const attempt = only((await on.store.claim(aClaim())).attempts);
+
+    assertHas(attempt, { scope: '', id: job.id, attempt: 1, startedAt: on.clock.now() });
+    assertHas(await jobOf(on, job), { state: 'running', attemptCount: 1, failureCount: 0, finishedAt: null });
+  }),
+
+  fact('a claimed job has a running attempt of the executor that claimed it', async on => {
+    await on.store.register(anExecutor({ id: 'claimer' }));
+    const job = await submitted(on);
+
+    const attempt = only((await on.store.claim(aClaim({ executorId: 'claimer' }))).attempts);
+
+    assert.deepEqual(await on.store.attempts(keyOf(job)), [
+      {
+        ...keyOf(job),
+        attempt: 1,
+        state: 'running',
+        executorId: 'claimer',
+        progress: 0,
+        progressMessage: null,
+        failureReason: null,
+        error: null,
+        resultRef: null,
+        startedAt: on.clock.date(),
+        endedAt: null,
+      },
+    ]);
+    assert.equal(attempt.attempt, 1);
+  }),
+
+  fact('every start has a token of its own, a UUID of version 4', async on => {
+    await on.store.submit(someSubmissions(5));
+    const { attempts } = await on.store.claim(aClaim());
+    await on.store.settle(attempts.map(attempt => rescheduled(attempt, on.clock.now())));
+    const again = (await on.store.claim(aClaim())).attempts;
+
+    const tokens = [...attempts, ...again].map(({ token }) => token);
+
+    assert.equal(new Set(tokens).size, 10);
+    assert.ok(
+      tokens.every(token => uuidV4.test(token)),
+      tokens.join(' '),
+    );
+  }),
+
+  fact('a claimed attempt brings all that its executor needs', async on => {
+    const notBefore = new Date(on.clock.date().getTime() - 1000);
+    const submission = aSubmission({
+      scope: 'tenant',
+      queue: 'slow',
+      priority: 3,
+      maxAttempts: 4,
+      payload: { to: 'x' },
+      timeout: '90s',
+      retry: { base: '1s', factor: 3, cap: '1h', jitter: 0 },
+      onInterrupt: 'requeue',
+      metadata: { a: 'b' },
+      notBefore,
+    });
+    await on.store.submit([submission]);
+
+    const { token, ...attempt } = only((await on.store.claim(aClaim())).attempts);
+
+    assert.ok(token);
+    assert.deepEqual(attempt, {
+      scope: 'tenant',
+      id: submission.id,
+      attempt: 1,
+      name: 'mail.send',
+      version: '1',
+      queue: 'slow',
+      priority: 3,
+      payload: '{"to":"x"}',
+      maxAttempts: 4,
+      attemptLimit: 4,
+      failureCount: 0,
+      onInterrupt: 'requeue',
+      timeoutMs: 90_000,
+      retryPolicy: { baseMs: 1000, factor: 3, capMs: 3_600_000, jitter: 0, lifetimeMs: null },
+      retryUntil: null,
+      scheduledFor: microsOf(notBefore),
+      metadata: { a: 'b' },
+      startedAt: on.clock.now(),
+    });
+  }),
+
+  fact(
+    'an attempt says null where its submission left policies to the definition, and false where it forbade retries',
+    async on => {
+      const [plain, never] = [await submitted(on), await submitted(on, { retry: false })];
+
+      assertHas(await startOf(on, plain), { timeoutMs: null, retryPolicy: null, retryUntil: null, metadata: {} });
+      assertHas(await startOf(on, never), { retryPolicy: false });
+    },
+  ),
+
+  fact('an attempt knows the starts and failures before it', async on => {
+    const first = await started(on, { maxAttempts: 3 });
+    await settled(on, rescheduled(first, on.clock.now()));
+
+    assertHas(only((await on.store.claim(aClaim())).attempts), { attempt: 2, failureCount: 1, attemptLimit: 3 });
+  }),
+
+  fact('a new start begins at progress 0 without a message, and leaves the attempt before it alone', async on => {
+    const first = await started(on);
+    await on.store.progress([aReport(first, 60, 'half way')]);
+    await settled(on, rescheduled(first, on.clock.now()));
+    const second = only((await on.store.claim(aClaim())).attempts);
+
+    assertHas(await jobOf(on, first), { progress: 0, progressMessage: null });
+    assertHas(await attemptOf(on, second), { progress: 0, progressMessage: null });
+    assertHas(await attemptOf(on, first), { progress: 60, progressMessage: 'half way', state: 'failed' });
+  }),
+
+  fact('a claim gives at most its limit, and the next one what is left', async ({ store }) => {
+    await store.submit(someSubmissions(5));
+
+    const first = (await store.claim(aClaim({ limit: 3 }))).attempts;
+    const second = (await store.claim(aClaim({ limit: 3 }))).attempts;
+
+    assert.deepEqual([first.length, second.length], [3, 2]);
+    assert.equal(new Set(idsOf([...first, ...second])).size, 5);
+  }),
+
+  fact('a claim with limit 0 starts nothing', async on => {
+    const job = await submitted(on);
+
+    const { attempts } = await assertUnchanged(on, job, () => on.store.claim(aClaim({ limit: 0 })));
+
+    assert.deepEqual(attempts, []);
+  }),
+
+  fact('a job that was claimed is not claimed again', async on => {
+    await submitted(on);
+    await on.store.claim(aClaim());
+    on.clock.advance(365 * 86_400_000);
+
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+  }),
+
+  fact('a job is due at its instant, and not a microsecond before', async on => {
+    const notBefore = new Date('2030-06-01T00:00:00Z');
+    await submitted(on, { notBefore });
+
+    on.clock.set(microsOf(notBefore) - 1);
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 0, 'a microsecond before');
+    on.clock.set(microsOf(notBefore));
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 1, 'at its instant');
+  }),
+
+  notClaimable.map(state =>
+    fact(`a job that is ${state} is not claimed, however long it has been due`, async on => {
+      const key = await aJobIn(on, state);
+      on.clock.advance(365 * 86_400_000);
+
+      const { attempts } = await assertUnchanged(on, key, () => on.store.claim(aClaim()));
+
+      assert.deepEqual(attempts, []);
+    }),
+  ),
+
+  fact('only jobs of the named definitions are claimed: name and version both match', async on => {
+    await submitted(on, { definition: buildReport });
+    const definitions = [
+      { name: 'report.build', version: '1' },
+      { name: 'mail.send', version: '2' },
+      { name: 'REPORT.BUILD', version: '2' },
+    ];
+    assert.deepEqual((await on.store.claim(aClaim({ definitions }))).attempts, []);
+
+    assert.equal((await on.store.claim(aClaim({ definitions: [sendMail, buildReport] }))).attempts.length, 1);
+  }),
+
+  fact('only jobs of the named queues are claimed', async on => {
+    const [a, b] = [await submitted(on, { queue: 'a' }), await submitted(on, { queue: 'b' })];
+    await submitted(on, { queue: 'c' });
+
+    const { attempts } = await on.store.claim(aClaim({ queues: ['a', 'b', 'A'] }));
+
+    assert.deepEqual(idsOf(attempts).sort(), [a.id, b.id].sort());
+  }),
+
+  fact('without a list of queues every queue is served', async on => {
+    const jobs = [];
+    for (const queue of ['default', 'zzz', '0', 'Ünïcode']) {
+      jobs.push(await submitted(on, { queue }));
+    }
+
+    assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts).sort(), idsOf(jobs).sort());
+  }),
+
+  fact('a queue or definition that is named twice is served once', async ({ store }) => {
+    await store.submit(someSubmissions(3));
+
+    const request = aClaim({ definitions: [sendMail, sendMail], queues: ['default', 'default'] });
+    const { attempts } = await store.claim(request);
+
+    assert.equal(attempts.length, 3);
+    assert.equal(new Set(idsOf(attempts)).size, 3);
+  }),
+
+  fact('jobs of every scope are claimed', async ({ store }) => {
+    await store.submit(['', 'a', 'b'].map(scope => aSubmission({ scope })));
+
+    const { attempts } = await store.claim(aClaim());
+
+    assert.deepEqual(attempts.map(({ scope }) => scope).sort(), ['', 'a', 'b']);
+  }),
+
+  fact('an executor that nobody registered starts nothing', async on => {
+    const job = await submitted(on);
+
+    await assertUnchanged(on, job, async () => {
+      assert.deepEqual((await on.store.claim(aClaim({ executorId: 'nobody' }))).attempts, []);
+      assert.equal(await on.store.tryStart(keyOf(job), 'nobody'), null);
+    });
+  }),
+
+  fact('an executor that has stopped starts nothing', async on => {
+    const job = await submitted(on);
+    await on.store.retire('executor-1');
+
+    await assertUnchanged(on, job, async () => {
+      assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+      assert.equal(await on.store.tryStart(keyOf(job), 'executor-1'), null);
+    });
+  }),
+
+  fact('eight executors who claim at once get every job exactly once', async on => {
+    const handles = await on.handles(8);
+    const jobs = someSubmissions(60);
+    await on.store.submit(jobs);
+
+    const claimed = await Promise.all(
+      handles.map(async ({ store }) => {
+        const { id } = anExecutor();
+        await store.register(anExecutor({ id }));
+        const mine = [];
+        for (let round = 0; round < 3; round++) {
+          mine.push(...(await store.claim(aClaim({ executorId: id, limit: 3 }))).attempts);
+        }
+        return mine;
+      }),
+    );
+    const rest = (await on.store.claim(aClaim({ limit: 100 }))).attempts;
+
+    const attempts = [...claimed.flat(), ...rest];
+    assert.deepEqual(idsOf(attempts).sort(), idsOf(jobs).sort());
+    assert.ok(attempts.every(({ attempt }) => attempt === 1));
+    assert.equal((await on.store.running({ limit: 100 })).length, 60);
+  }),
+
+  fact('of a claim and a start by key at once, one gets the job', async on => {
+    const [a, b] = await on.handles(2);
+
+    for (let round = 0; round < 10; round++) {
+      const job = await submitted(on);
+      const [{ attempts }, attempt] = await Promise.all([
+        a!.store.claim(aClaim()),
+        b!.store.tryStart(keyOf(job), 'executor-1'),
+      ]);
+
+      const winners = [...attempts, ...(attempt === null ? [] : [attempt])];
+      assert.equal(winners.length, 1, `${winners.length} got the job`);
+      assert.equal((await jobOf(on, job)).attemptCount, 1);
+      assert.equal((await on.store.attempts(keyOf(job))).length, 1);
+      await on.store.settle([succeeded(winners[0]!)]);
+    }
+  }),
+
+  fact('two stores whose clocks are ten minutes apart end a job once', { needs: ['severalHandles'] }, async on => {
+    const ahead = { now: () => on.clock.now() + 600_000_000 };
+    const other = await on.open(ahead);
+    await other.store.register(anExecutor({ id: 'ahead' }));
+    const job = await submitted(on, { notBefore: new Date(on.clock.date().getTime() + 300_000) });
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, [], 'not due by the one clock');
+
+    const attempt = only((await other.store.claim(aClaim({ executorId: 'ahead' }))).attempts);
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+    const answers = await Promise.all([
+      on.store.settle([succeeded(attempt, { resultRef: 'one' })]),
+      other.store.settle([rescheduled(attempt, 0)]),
+    ]);
+
+    assert.equal(answers.flat().filter(({ answer }) => answer === 'settled').length, 1);
+    assert.equal((await on.store.attempts(keyOf(job))).length, 1);
+  }),
+
+  fact(
+    'what one store commits, another one on the same storage sees at once',
+    { needs: ['severalHandles'] },
+    async on => {
+      const other = await on.open();
+      const job = await submitted(on, { definition: background });
+
+      assert.deepEqual(await other.store.get(keyOf(job)), await on.store.get(keyOf(job)));
+      const attempt = await other.store.tryStart(keyOf(job), 'executor-1');
+      assert.deepEqual(await settled(on, succeeded(attempt!)), { answer: 'settled', state: 'succeeded' });
+      assert.equal((await other.store.get(keyOf(job)))?.state, 'succeeded');
+    },
+  ),
+]);

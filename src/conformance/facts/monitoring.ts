@@ -1,0 +1,346 @@
+import assert from 'node:assert/strict';
+import type { JobKey } from '../../core/job-key.ts';
+import type { JobFilter, ListPosition } from '../../core/queries.ts';
+import { microsOf } from '../../core/time.ts';
+import { aJobIn, assertHas, idsOf, jobOf, only, settled, started, startOf, submitted } from '../arrange.ts';
+import {
+  aClaim,
+  anExecutor,
+  aRecurringJob,
+  aSubmission,
+  buildReport,
+  failed,
+  keyOf,
+  rescheduled,
+  someSubmissions,
+  succeeded,
+} from '../builders.ts';
+import { fact, group, type FactContext } from '../fact.ts';
+
+const day = 86_400_000;
+
+export const lists = group('Lists of jobs', [
+  fact('where there are no jobs, none are listed', async on => {
+    assert.deepEqual(await on.store.list({}, { after: null, limit: 10 }), []);
+  }),
+
+  fact('jobs are listed with the newest first', async on => {
+    const [first, second] = [await submitted(on), await submitted(on)];
+    on.clock.advance(1000);
+    const batch = someSubmissions(2);
+    await on.store.submit(batch);
+
+    assert.deepEqual(await listed(on, {}), idsOf([first, second, ...batch]).reverse());
+  }),
+
+  fact('a listed job is as a read finds it, and brings its place in the list', async on => {
+    const attempt = await started(on, { scope: 'tenant', payload: { secret: 'swordfish' } });
+    await settled(on, failed(attempt));
+
+    const { job, position } = only(await on.store.list({}, { after: null, limit: 10 }));
+
+    assert.deepEqual(job, await jobOf(on, attempt));
+    assert.deepEqual([position.scope, position.id], ['tenant', attempt.id]);
+    assert.equal(Math.floor(position.createdAt / 1000), job.createdAt.getTime());
+    assert.ok(!JSON.stringify(job).includes('swordfish'));
+  }),
+
+  fact('no more jobs are listed than was asked for, and the next page goes on after them', async on => {
+    const jobs = someSubmissions(5);
+    await on.store.submit(jobs);
+
+    const first = await on.store.list({}, { after: null, limit: 3 });
+    const second = await on.store.list({}, { after: first.at(-1)!.position, limit: 3 });
+
+    assert.deepEqual([first.length, second.length], [3, 2]);
+    assert.deepEqual(idsOf([...first, ...second].map(({ job }) => job)), idsOf(jobs).reverse());
+    assert.deepEqual(await on.store.list({}, { after: second.at(-1)!.position, limit: 3 }), []);
+  }),
+
+  fact('pages miss no job and show none twice, also where several were created at one instant', async on => {
+    const handles = await on.handles(4);
+    const jobs: JobKey[] = [];
+    for (const { store } of handles) {
+      const batch = ['a', 'b', ''].map(scope => aSubmission({ scope }));
+      await store.submit(batch);
+      jobs.push(...batch);
+    }
+
+    const seen: string[] = [];
+    let after: ListPosition | null = null;
+    for (let page = await on.store.list({}, { after, limit: 1 }); page.length > 0;) {
+      seen.push(...idsOf(page.map(({ job }) => job)));
+      after = page.at(-1)!.position;
+      page = await on.store.list({}, { after, limit: 1 });
+    }
+
+    assert.deepEqual([...seen].sort(), idsOf(jobs).sort());
+    assert.deepEqual(seen, await listed(on, {}));
+  }),
+
+  fact('jobs that come while somebody turns pages move none to another page', async on => {
+    const [first, second] = [await submitted(on), await submitted(on)];
+    const page = await on.store.list({}, { after: null, limit: 1 });
+    await on.store.submit(someSubmissions(3));
+
+    const next = await on.store.list({}, { after: page[0]!.position, limit: 10 });
+
+    assert.deepEqual(idsOf([...page, ...next].map(({ job }) => job)), idsOf([second, first]));
+  }),
+
+  fact('a page goes on also where the last job of the one before is gone', { needs: ['deleteJob'] }, async on => {
+    const [first, second] = [await submitted(on), await submitted(on)];
+    const page = await on.store.list({}, { after: null, limit: 1 });
+    await on.deleteJob(keyOf(second));
+
+    const next = await on.store.list({}, { after: page[0]!.position, limit: 10 });
+
+    assert.deepEqual(idsOf(next.map(({ job }) => job)), [first.id]);
+  }),
+
+  fact('a list may be of one scope: that which was not named is one, too', async on => {
+    const jobs = ['', 'a', 'b'].map(scope => aSubmission({ scope }));
+    await on.store.submit(jobs);
+
+    for (const job of jobs) {
+      assert.deepEqual(await listed(on, { scope: job.scope }), [job.id]);
+    }
+    assert.equal((await listed(on, {})).length, 3);
+    assert.deepEqual(await listed(on, { scope: 'A' }), []);
+  }),
+
+  fact('a list may be of some states', async on => {
+    const states = ['awaiting', 'queued', 'running', 'succeeded', 'failed', 'cancelled', 'interrupted'] as const;
+    const ids = new Map<string, string>();
+    for (const state of states) {
+      ids.set(state, (await aJobIn(on, state, { queue: 'listed' })).id);
+    }
+
+    for (const state of states) {
+      assert.deepEqual(await listed(on, { states: [state], queues: ['listed'] }), [ids.get(state)], state);
+    }
+    assert.equal((await listed(on, { states, queues: ['listed'] })).length, states.length);
+  }),
+
+  fact('a list may be of some queues, some names and some reasons', async on => {
+    const plain = await submitted(on);
+    const queued = await submitted(on, { queue: 'slow' });
+    const named = await submitted(on, { definition: buildReport });
+    const lost = await aJobIn(on, 'interrupted');
+
+    assert.deepEqual(await listed(on, { queues: ['slow'] }), [queued.id]);
+    assert.deepEqual(await listed(on, { names: ['report.build'] }), [named.id]);
+    assert.deepEqual(await listed(on, { reasons: ['shutdown', 'timeout'] }), [lost.id]);
+    assert.deepEqual(
+      await listed(on, { queues: ['slow', 'default'], names: ['mail.send'] }),
+      idsOf([lost, queued, plain]),
+    );
+  }),
+
+  fact('a list may be of the jobs of one recurring job', async on => {
+    const job = aRecurringJob(null);
+    await on.recurring.upsertRecurring(job);
+    const made = await on.recurring.runRecurringNow(keyOf(job));
+    await submitted(on);
+
+    assert.deepEqual(await listed(on, { recurringId: job.id }), [made!.id]);
+    assert.deepEqual(await listed(on, { recurringId: 'other' }), []);
+  }),
+
+  fact('a list may be of a time: from its first instant, and before its end', async on => {
+    const start = on.clock.date();
+    const jobs = [];
+    for (let index = 0; index < 3; index++) {
+      on.clock.set(microsOf(start) + index * day * 1000);
+      jobs.push(await submitted(on));
+    }
+    const at = (index: number) => new Date(start.getTime() + index * day);
+
+    assert.deepEqual(await listed(on, { createdFrom: at(1) }), idsOf([jobs[2]!, jobs[1]!]));
+    assert.deepEqual(await listed(on, { createdBefore: at(1) }), idsOf([jobs[0]!]));
+    assert.deepEqual(await listed(on, { createdFrom: at(1), createdBefore: at(2) }), idsOf([jobs[1]!]));
+  }),
+
+  fact('all conditions of a filter must hold', async on => {
+    const wanted = await submitted(on, { scope: 'a', queue: 'slow' });
+    await submitted(on, { scope: 'a' });
+    await submitted(on, { scope: 'b', queue: 'slow' });
+    await aJobIn(on, 'failed', { scope: 'a', queue: 'slow' });
+
+    assert.deepEqual(await listed(on, { scope: 'a', queues: ['slow'], states: ['queued'] }), [wanted.id]);
+  }),
+
+  fact('an empty list of a filter matches nothing', async on => {
+    await submitted(on);
+
+    for (const filter of [{ states: [] }, { queues: [] }, { names: [] }, { reasons: [] }]) {
+      assert.deepEqual(await listed(on, filter), []);
+      assert.deepEqual(await on.store.counts(filter), []);
+    }
+  }),
+]);
+
+export const counting = group('Counts', [
+  fact('jobs are counted by queue, definition and state', async on => {
+    await on.store.submit([
+      ...someSubmissions(2),
+      ...someSubmissions(3, { queue: 'slow' }),
+      ...someSubmissions(1, { definition: buildReport }),
+    ]);
+    await aJobIn(on, 'failed');
+
+    assert.deepEqual(await counted(on, {}), [
+      { queue: 'default', name: 'mail.send', version: '1', state: 'failed', count: 1 },
+      { queue: 'default', name: 'mail.send', version: '1', state: 'queued', count: 2 },
+      { queue: 'default', name: 'report.build', version: '2', state: 'queued', count: 1 },
+      { queue: 'slow', name: 'mail.send', version: '1', state: 'queued', count: 3 },
+    ]);
+  }),
+
+  fact('counts take the filter of a list', async on => {
+    await on.store.submit([...someSubmissions(2, { scope: 'a' }), ...someSubmissions(3, { scope: 'b' })]);
+    await aJobIn(on, 'failed', { scope: 'a' });
+    const base = { queue: 'default', name: 'mail.send', version: '1' };
+
+    assert.deepEqual(await counted(on, { scope: 'a', states: ['queued'] }), [{ ...base, state: 'queued', count: 2 }]);
+    assert.deepEqual(await counted(on, { createdFrom: new Date(on.clock.date().getTime() + day) }), []);
+  }),
+
+  fact('the backlog is what is due in each queue, and since when the first of it', async on => {
+    const ago = (ms: number) => new Date(on.clock.date().getTime() - ms);
+    await submitted(on, { queue: 'slow', notBefore: ago(9000) });
+    await submitted(on, { queue: 'slow', notBefore: ago(5000) });
+    await submitted(on, { queue: 'slow', notBefore: ago(-1) });
+    await submitted(on, { queue: 'later', notBefore: ago(-1) });
+    await submitted(on, { queue: 'now' });
+    await aJobIn(on, 'awaiting', { queue: 'later', notBefore: ago(9000) });
+    await startOf(on, await submitted(on, { queue: 'later' }));
+
+    const backlog = (await on.store.backlog()).filter(({ queue }) => queue !== 'default');
+
+    assert.deepEqual(
+      backlog.sort((a, b) => (a.queue < b.queue ? -1 : 1)),
+      [
+        { queue: 'now', due: 1, lag: 0 },
+        { queue: 'slow', due: 2, lag: 9_000_000 },
+      ],
+    );
+  }),
+
+  fact('a job that waits for its retry is no backlog before its time', async on => {
+    await settled(on, rescheduled(await started(on), on.clock.now() + 1_000_000));
+    assert.deepEqual(await on.store.backlog(), []);
+
+    on.clock.advance(3000);
+    assert.deepEqual(await on.store.backlog(), [{ queue: 'default', due: 1, lag: 2_000_000 }]);
+  }),
+]);
+
+export const executorsListed = group('Lists of executors', [
+  fact('executors are listed with the latest first, and with what they run', async on => {
+    on.clock.advance(1000);
+    const leaseUntil = on.clock.now() + 60_000_000;
+    const metadata = { definitions: [{ name: 'mail.send', version: '1' }], queues: ['slow'], concurrency: 5 };
+    await on.store.register(anExecutor({ id: 'second', name: 'mails', host: 'beta', leaseUntil, metadata }));
+    await started(on, {}, 'second');
+    await settled(on, succeeded(await started(on, {}, 'second')));
+
+    const [second, first] = await on.store.executors({ onlyActive: true });
+
+    assertHas(second, {
+      id: 'second',
+      name: 'mails',
+      host: 'beta',
+      state: 'active',
+      leaseUntil: new Date(leaseUntil / 1000),
+      startedAt: on.clock.date(),
+      ...metadata,
+      running: 1,
+    });
+    assertHas(first, {
+      id: 'executor-1',
+      leaseUntil: null,
+      definitions: null,
+      queues: null,
+      concurrency: null,
+      running: 0,
+    });
+  }),
+
+  fact('executors that have stopped or lapsed are listed only when asked for', async on => {
+    await on.store.register(anExecutor({ id: 'stopped' }));
+    await on.store.register(anExecutor({ id: 'lapsed', leaseUntil: on.clock.now() + 1 }));
+    await on.store.retire('stopped');
+    on.clock.advance(1);
+    await on.store.recoverLapsed(10);
+
+    assert.deepEqual(idsOf(await on.store.executors({ onlyActive: true })), ['executor-1']);
+    const all = await on.store.executors({ onlyActive: false });
+    assert.deepEqual(
+      new Map(all.map(({ id, state }) => [id, state])),
+      new Map([
+        ['executor-1', 'active'],
+        ['stopped', 'stopped'],
+        ['lapsed', 'lapsed'],
+      ]),
+    );
+  }),
+
+  fact('a renewal is seen in the list of executors', async on => {
+    await on.store.register(anExecutor({ id: 'leased', leaseUntil: on.clock.now() + 1_000_000 }));
+    await on.store.renew('leased', on.clock.now() + 5_000_000);
+
+    const leased = (await on.store.executors({ onlyActive: true })).find(({ id }) => id === 'leased');
+
+    assert.equal(leased?.leaseUntil?.getTime(), on.clock.date().getTime() + 5000);
+  }),
+]);
+
+export const lastStates = group('The last job of a recurring job', [
+  fact('a recurring job that has made no job has no last state', async on => {
+    const job = aRecurringJob(on.clock.now());
+    await on.recurring.upsertRecurring(job);
+
+    assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: null });
+  }),
+
+  fact(
+    'the last state of a recurring job is that of the job which it made last, whatever the earlier ones do',
+    async on => {
+      const job = aRecurringJob(on.clock.now());
+      await on.recurring.upsertRecurring(job);
+      await on.recurring.runRecurringNow(keyOf(job));
+      const first = only((await on.store.claim(aClaim())).attempts);
+      await settled(on, succeeded(first));
+      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'succeeded' });
+
+      on.clock.advance(1000);
+      await on.recurring.runRecurringNow(keyOf(job));
+      const second = only((await on.store.claim(aClaim())).attempts);
+
+      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'running' });
+      assertHas(only(await on.recurring.listRecurring('')), { lastState: 'running' });
+      await settled(on, failed(second));
+      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'failed' });
+    },
+  ),
+
+  fact('a recurring job of the same id in another scope has a last state of its own', async on => {
+    const [mine, theirs] = [aRecurringJob(null, { id: 'same' }), aRecurringJob(null, { id: 'same', scope: 'other' })];
+    await on.recurring.upsertRecurring(mine);
+    await on.recurring.upsertRecurring(theirs);
+    await on.recurring.runRecurringNow(keyOf(theirs));
+
+    assertHas(await on.recurring.getRecurring(keyOf(mine)), { lastState: null });
+    assertHas(await on.recurring.getRecurring(keyOf(theirs)), { lastState: 'queued' });
+  }),
+]);
+
+async function listed({ store }: FactContext, filter: JobFilter): Promise<string[]> {
+  return idsOf((await store.list(filter, { after: null, limit: 100 })).map(({ job }) => job));
+}
+
+/** In an order for comparing; the contract promises none. */
+async function counted({ store }: FactContext, filter: JobFilter) {
+  return [...(await store.counts(filter))].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}

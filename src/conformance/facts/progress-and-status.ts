@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import {
+  aJobIn,
+  assertHas,
+  assertUnchanged,
+  attemptOf,
+  jobOf,
+  only,
+  outcomes,
+  settled,
+  settlements,
+  started,
+  startOf,
+} from '../arrange.ts';
+import { aReport, keyOf, refOf, rescheduled } from '../builders.ts';
+import { fact, group } from '../fact.ts';
+
+const nobody = { scope: '', id: 'nobody', attempt: 1, token: 'f3f8ad4c-6f0f-4a51-9b1c-9f6f4f3f0000' };
+
+export const progress = group('Progress', [
+  fact('progress is written on the job and on its attempt alike', async on => {
+    const attempt = await started(on);
+
+    const answer = only(await on.store.progress([aReport(attempt, 40, 'page 4')]));
+
+    assert.deepEqual(answer, { status: 'active', written: true });
+    assertHas(await jobOf(on, attempt), { progress: 40, progressMessage: 'page 4', state: 'running' });
+    assertHas(await attemptOf(on, attempt), { progress: 40, progressMessage: 'page 4', state: 'running' });
+  }),
+
+  fact('a value below the stored one is not written, nor is its message, and the attempt goes on', async on => {
+    const attempt = await started(on);
+    await on.store.progress([aReport(attempt, 40, 'page 4')]);
+
+    const answer = await assertUnchanged(on, attempt, () => on.store.progress([aReport(attempt, 39, 'page 3')]));
+
+    assert.deepEqual(only(answer), { status: 'active', written: false });
+  }),
+
+  fact('a value equal to the stored one is written', async on => {
+    const attempt = await started(on);
+    await on.store.progress([aReport(attempt, 40, 'page 4')]);
+
+    assertHas(only(await on.store.progress([aReport(attempt, 40, 'page 5')])), { written: true });
+    assertHas(await jobOf(on, attempt), { progress: 40, progressMessage: 'page 5' });
+  }),
+
+  fact('a report without a message keeps the one before', async on => {
+    const attempt = await started(on);
+    await on.store.progress([aReport(attempt, 40, 'page 4')]);
+    await on.store.progress([aReport(attempt, 50)]);
+
+    assertHas(await jobOf(on, attempt), { progress: 50, progressMessage: 'page 4' });
+    assertHas(await attemptOf(on, attempt), { progress: 50, progressMessage: 'page 4' });
+  }),
+
+  fact('after a cancel was requested no progress is written, and the attempt is told', async on => {
+    const attempt = await started(on);
+    await on.store.cancel(keyOf(attempt), {});
+
+    const answer = await assertUnchanged(on, attempt, () => on.store.progress([aReport(attempt, 40)]));
+
+    assert.deepEqual(only(answer), { status: 'cancel_requested', written: false });
+  }),
+
+  outcomes.map(outcome =>
+    fact(`an attempt that has ended as ${outcome} writes no progress`, async on => {
+      const attempt = await started(on);
+      await settled(on, settlements[outcome](attempt));
+
+      const answer = await assertUnchanged(on, attempt, () => on.store.progress([aReport(attempt, 40)]));
+
+      assert.deepEqual(only(answer), { status: 'ended', written: false });
+    }),
+  ),
+
+  fact('an attempt whose record is gone writes no progress', { needs: ['deleteAttempt'] }, async on => {
+    const attempt = await started(on);
+    await on.deleteAttempt(attempt);
+
+    const answer = await assertUnchanged(on, attempt, () => on.store.progress([aReport(attempt, 40)]));
+
+    assert.deepEqual(only(answer), { status: 'ended', written: false });
+  }),
+
+  fact('reports are answered in their position, each judged by itself', async on => {
+    const [first, ended, cancelled, last] = [
+      await started(on),
+      await started(on),
+      await started(on),
+      await started(on),
+    ];
+    await settled(on, settlements.failed(ended));
+    await on.store.cancel(keyOf(cancelled), {});
+
+    const answers = await on.store.progress(
+      [first, ended, nobody, cancelled, last].map((attempt, index) => aReport(attempt, 10 + index)),
+    );
+
+    assert.deepEqual(answers, [
+      { status: 'active', written: true },
+      { status: 'ended', written: false },
+      { status: 'ended', written: false },
+      { status: 'cancel_requested', written: false },
+      { status: 'active', written: true },
+    ]);
+    assert.deepEqual([(await jobOf(on, first)).progress, (await jobOf(on, last)).progress], [10, 14]);
+  }),
+
+  fact('no reports are answered by an empty list', async ({ store }) => {
+    assert.deepEqual(await store.progress([]), []);
+  }),
+
+  fact('reports that arrive at once never take progress back', async on => {
+    const handles = await on.handles(4);
+    const attempt = await started(on);
+
+    const answers = await Promise.all(
+      handles.flatMap(({ store }, index) => {
+        return [90 - index, 10 + index].map(async value => ({
+          value,
+          answer: only(await store.progress([aReport(attempt, value)])),
+        }));
+      }),
+    );
+
+    assert.equal((await jobOf(on, attempt)).progress, 90);
+    assert.equal((await attemptOf(on, attempt)).progress, 90);
+    assert.ok(answers.find(({ value }) => value === 90)!.answer.written, 'the highest value was not written');
+  }),
+]);
+
+export const status = group('The status of an attempt', [
+  fact('an attempt that owns its job is active', async on => {
+    assert.deepEqual(await on.store.status([refOf(await started(on))]), ['active']);
+  }),
+
+  fact('an attempt whose job is to be cancelled is told so', async on => {
+    const attempt = await started(on);
+    await on.store.cancel(keyOf(attempt), {});
+
+    assert.deepEqual(await on.store.status([attempt]), ['cancel_requested']);
+  }),
+
+  outcomes.map(outcome =>
+    fact(`an attempt that was settled as ${outcome} has ended`, async on => {
+      const attempt = await started(on);
+      await settled(on, settlements[outcome](attempt));
+
+      assert.deepEqual(await on.store.status([attempt]), ['ended']);
+    }),
+  ),
+
+  fact('an attempt that was recovered or released has ended, before and after the next start', async on => {
+    const recovered = await started(on);
+    const released = await started(on);
+    await on.store.recover([recovered], { requeue: 'always', reason: 'shutdown' });
+    await on.store.release([released]);
+    assert.deepEqual(await on.store.status([recovered, released]), ['ended', 'ended']);
+
+    const next = [await startOf(on, recovered), await startOf(on, released)];
+    assert.deepEqual(await on.store.status([recovered, released, ...next]), ['ended', 'ended', 'active', 'active']);
+  }),
+
+  fact('an unknown job and a wrong token have ended', async on => {
+    const attempt = await started(on);
+
+    assert.deepEqual(await on.store.status([nobody, { ...attempt, token: nobody.token }]), ['ended', 'ended']);
+  }),
+
+  fact('a status changes nothing', async on => {
+    const attempt = await started(on);
+
+    await assertUnchanged(on, attempt, () => on.store.status([attempt, nobody]));
+  }),
+
+  fact('statuses are answered in their position', async on => {
+    const [active, cancelled] = [await started(on), await started(on)];
+    await on.store.cancel(keyOf(cancelled), {});
+    const retrying = await started(on);
+    await settled(on, rescheduled(retrying, on.clock.now()));
+
+    assert.deepEqual(await on.store.status([retrying, active, cancelled, active]), [
+      'ended',
+      'active',
+      'cancel_requested',
+      'active',
+    ]);
+    assert.deepEqual(await on.store.status([]), []);
+  }),
+
+  fact('a cancel that was withdrawn by a retry does not reach the next attempt', async on => {
+    const key = await aJobIn(on, 'queued', { maxAttempts: 5 });
+    const first = await startOf(on, key);
+    await on.store.cancel(key, {});
+    await settled(on, settlements.failed(first));
+    await on.store.retry(key, {});
+
+    assert.deepEqual(await on.store.status([await startOf(on, key)]), ['active']);
+  }),
+]);

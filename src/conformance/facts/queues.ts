@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict';
+import { microsOf } from '../../core/time.ts';
+import { assertHas, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
+import { aClaim, anExecutor, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
+import { fact, group, type FactContext } from '../fact.ts';
+
+const tomorrow = new Date('2030-01-02T00:00:00Z');
+
+export const pauses = group('Pauses', [
+  fact('a paused queue gives nothing to a claim, and again when it is resumed', async on => {
+    const job = await submitted(on, { queue: 'mails' });
+
+    await on.queues.setQueuePaused('mails', true, 'mia');
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+    assert.deepEqual((await on.store.claim(aClaim({ queues: ['mails'] }))).attempts, []);
+    assert.equal(await stateOf(on, job), 'queued');
+
+    await on.queues.setQueuePaused('mails', false, 'mia');
+    assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts), [job.id]);
+  }),
+
+  fact('a paused queue takes submissions, and what it runs goes on', async on => {
+    const attempt = await started(on, { queue: 'mails' });
+    await on.queues.setQueuePaused('mails', true, null);
+
+    assert.deepEqual(await on.store.status([attempt]), ['active']);
+    assert.deepEqual(await settled(on, succeeded(attempt)), { answer: 'settled', state: 'succeeded' });
+    assert.equal(await stateOf(on, await submitted(on, { queue: 'mails' })), 'queued');
+  }),
+
+  fact('a pause holds for its queue alone', async on => {
+    await submitted(on, { queue: 'mails', priority: 5 });
+    const other = await submitted(on, { queue: 'mails2' });
+    await on.queues.setQueuePaused('mails', true, null);
+
+    assert.deepEqual(idsOf((await on.store.claim(aClaim({ limit: 1 }))).attempts), [other.id]);
+  }),
+
+  fact('the jobs of a paused queue do not count as the next ones due', async on => {
+    await submitted(on, { queue: 'mails' });
+    await on.queues.setQueuePaused('mails', true, null);
+    assert.deepEqual(await on.store.claim(aClaim()), { attempts: [], nextDueAt: null, isHeldBack: false });
+
+    await submitted(on, { notBefore: tomorrow });
+    assert.equal((await on.store.claim(aClaim())).nextDueAt, microsOf(tomorrow));
+  }),
+
+  fact('a queue with a cap can be paused and resumed without losing it', async on => {
+    await on.store.submit(someSubmissions(3, { queue: 'mails' }));
+    await on.queues.setQueueLimit('mails', 2, 'mia');
+    await on.queues.setQueuePaused('mails', true, 'max');
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+
+    await on.queues.setQueuePaused('mails', false, 'max');
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 2);
+  }),
+
+  fact('a cap can be set and lifted without ending a pause', async on => {
+    await submitted(on, { queue: 'mails' });
+    await on.queues.setQueuePaused('mails', true, null);
+    await on.queues.setQueueLimit('mails', 2, null);
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+
+    await on.queues.setQueueLimit('mails', null, null);
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+  }),
+
+  fact('a queue that nobody said anything about has no settings', async on => {
+    await submitted(on, { queue: 'mails' });
+
+    assert.deepEqual(await on.queues.queueSettings(), []);
+  }),
+
+  fact('settings are listed by name, with who changed them last, and when', async ({ queues, clock }) => {
+    const before = clock.date();
+    await queues.setQueuePaused('b', true, 'mia');
+    clock.advance(1000);
+    await queues.setQueueLimit('a', 5, null);
+    await queues.setQueueLimit('c', 1, 'mia');
+    await queues.setQueueLimit('c', 2, 'max');
+
+    assert.deepEqual(await queues.queueSettings(), [
+      { name: 'a', isPaused: false, maxRunning: 5, changedBy: null, updatedAt: clock.date() },
+      { name: 'b', isPaused: true, maxRunning: null, changedBy: 'mia', updatedAt: before },
+      { name: 'c', isPaused: false, maxRunning: 2, changedBy: 'max', updatedAt: clock.date() },
+    ]);
+  }),
+]);
+
+export const caps = group('Caps', [
+  fact('of a capped queue no more jobs run at once than the cap allows', async on => {
+    await on.queues.setQueueLimit('mails', 2, null);
+    await on.store.submit(someSubmissions(5, { queue: 'mails' }));
+
+    const first = await on.store.claim(aClaim());
+    const second = await on.store.claim(aClaim());
+
+    assert.deepEqual([first.attempts.length, second.attempts.length], [2, 0]);
+    await settled(on, succeeded(first.attempts[0]!));
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 1);
+  }),
+
+  fact('a claim that a cap holds back says so, and counts none of what it holds back as due', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.store.submit(someSubmissions(2, { queue: 'mails' }));
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 1);
+
+    assert.deepEqual(await on.store.claim(aClaim()), { attempts: [], nextDueAt: null, isHeldBack: true });
+  }),
+
+  fact('a full queue whose jobs are not due yet holds nothing back', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await started(on, { queue: 'mails' });
+    await submitted(on, { queue: 'mails', notBefore: tomorrow });
+
+    assert.equal((await on.store.claim(aClaim())).isHeldBack, false);
+  }),
+
+  fact('a cap counts what all executors run, of every definition', async on => {
+    await on.queues.setQueueLimit('mails', 2, null);
+    await on.store.register(anExecutor({ id: 'other' }));
+    await startOf(on, await submitted(on, { queue: 'mails' }), 'other');
+    await on.store.submit(someSubmissions(3, { queue: 'mails' }));
+
+    assert.equal((await on.store.claim(aClaim())).attempts.length, 1);
+  }),
+
+  fact('a cap holds for its queue alone: what a full queue holds back blocks no other', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.store.submit(someSubmissions(5, { queue: 'mails', priority: 9 }));
+    const others = someSubmissions(3, { queue: 'others' });
+    await on.store.submit(others);
+
+    const { attempts } = await on.store.claim(aClaim({ limit: 4 }));
+
+    assert.deepEqual(idsOf(attempts).slice(1), idsOf(others));
+    assert.equal(attempts[0]!.queue, 'mails');
+  }),
+
+  fact('each capped queue has a cap of its own', async on => {
+    await on.queues.setQueueLimit('a', 1, null);
+    await on.queues.setQueueLimit('b', 2, null);
+    await on.store.submit([...someSubmissions(3, { queue: 'a' }), ...someSubmissions(3, { queue: 'b' })]);
+
+    const { attempts } = await on.store.claim(aClaim());
+
+    assert.deepEqual(attempts.map(({ queue }) => queue).sort(), ['a', 'b', 'b']);
+  }),
+
+  fact('the most urgent jobs of a capped queue come first', async on => {
+    await on.queues.setQueueLimit('mails', 2, null);
+    const [low, high, middle] = [
+      await submitted(on, { queue: 'mails', priority: 1 }),
+      await submitted(on, { queue: 'mails', priority: 3 }),
+      await submitted(on, { queue: 'mails', priority: 2 }),
+    ];
+
+    assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts), idsOf([high, middle]));
+    assert.equal(await stateOf(on, low), 'queued');
+  }),
+
+  (
+    [
+      ['fails', (on, attempt) => settled(on, rescheduled(attempt, on.clock.now() + 60_000_000))],
+      ['is released', (on, attempt) => on.store.release([attempt])],
+      ['is recovered', (on, attempt) => on.store.recover([attempt], { requeue: 'never', reason: 'shutdown' })],
+    ] as ReadonlyArray<[string, (on: FactContext, attempt: Awaited<ReturnType<typeof started>>) => Promise<unknown>]>
+  ).map(([what, end]) =>
+    fact(`a running job that ${what} makes room below the cap`, async on => {
+      await on.queues.setQueueLimit('mails', 1, null);
+      const attempt = await started(on, { queue: 'mails' });
+      await submitted(on, { queue: 'mails' });
+      assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+
+      await end(on, attempt);
+
+      assert.equal((await on.store.claim(aClaim())).attempts.length, 1);
+    }),
+  ),
+
+  fact('a cap can be raised, lowered below what runs, and lifted', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.store.submit(someSubmissions(9, { queue: 'mails' }));
+    const claimed = async () => (await on.store.claim(aClaim())).attempts;
+    const first = await claimed();
+    assert.equal(first.length, 1);
+
+    await on.queues.setQueueLimit('mails', 3, null);
+    const more = await claimed();
+    assert.equal(more.length, 2, 'raised to 3');
+    await on.queues.setQueueLimit('mails', 2, null);
+    assert.deepEqual(await on.store.status([...first, ...more]), ['active', 'active', 'active']);
+    await on.store.settle([...first].map(attempt => succeeded(attempt)));
+    assert.equal((await claimed()).length, 0, 'lowered to 2, two run');
+    await on.queues.setQueueLimit('mails', null, null);
+    assert.equal((await claimed()).length, 6, 'lifted');
+  }),
+
+  fact('six executors who claim from a capped queue at once never run more than the cap', async on => {
+    const handles = await on.handles(6);
+    await on.queues.setQueueLimit('mails', 3, null);
+    await on.store.submit(someSubmissions(20, { queue: 'mails' }));
+
+    for (let round = 0; round < 4; round++) {
+      const claims = await Promise.all(
+        handles.map(({ store }) => store.claim(aClaim({ limit: 2, queues: round % 2 ? ['mails'] : null }))),
+      );
+      const running = await on.store.running({ limit: 100 });
+
+      assert.ok(running.length <= 3, `${running.length} jobs run below a cap of 3`);
+      assert.equal(claims.flatMap(({ attempts }) => attempts).length, running.length);
+      const attempts = claims.flatMap(({ attempts }) => attempts);
+      await on.store.settle(attempts.map(attempt => succeeded(attempt)));
+    }
+  }),
+
+  fact('claims from two capped queues in opposite orders at once do not block each other', async on => {
+    const [a, b] = await on.handles(2);
+    await on.queues.setQueueLimit('a', 1, null);
+    await on.queues.setQueueLimit('b', 1, null);
+
+    for (let round = 0; round < 5; round++) {
+      await on.store.submit([...someSubmissions(2, { queue: 'a' }), ...someSubmissions(2, { queue: 'b' })]);
+      const claims = await Promise.all([
+        a!.store.claim(aClaim({ queues: ['a', 'b'] })),
+        b!.store.claim(aClaim({ queues: ['b', 'a'] })),
+      ]);
+
+      const attempts = claims.flatMap(({ attempts }) => attempts);
+      const rest = (await on.store.claim(aClaim())).attempts;
+      assert.deepEqual([...attempts, ...rest].map(({ queue }) => queue).sort(), ['a', 'b']);
+      await on.store.settle([...attempts, ...rest].map(attempt => succeeded(attempt)));
+    }
+  }),
+
+  fact('a job that is claimed below a cap is claimed like any other', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    const job = await submitted(on, { queue: 'mails' });
+
+    const attempt = only((await on.store.claim(aClaim())).attempts);
+
+    assertHas(attempt, { ...keyOf(job), attempt: 1, startedAt: on.clock.now() });
+    assertHas(only(await on.store.attempts(keyOf(job))), { state: 'running', executorId: 'executor-1' });
+  }),
+]);
