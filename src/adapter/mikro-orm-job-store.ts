@@ -40,7 +40,13 @@ import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.t
 import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
-import { insertExecutor, lapseExecutors, renewLease, stopExecutor } from './sql/shared/executors.ts';
+import {
+  insertExecutor,
+  lapseExecutors,
+  renewLease,
+  stopExecutor,
+  stopUnleasedExecutors,
+} from './sql/shared/executors.ts';
 import { readJob } from './sql/shared/read-jobs.ts';
 import type { Statement } from './sql/statement.ts';
 import { deadParents, retryJob } from './sql/shared/retry-job.ts';
@@ -102,6 +108,10 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
 
   async retire(executorId: string): Promise<void> {
     await this.#session.write(stopExecutor(this.#session.tables, executorId));
+  }
+
+  async retireUnleased(alive: readonly string[]): Promise<void> {
+    await this.#session.write(stopUnleasedExecutors(this.#session.tables, alive));
   }
 
   async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {

@@ -45,6 +45,9 @@ export interface JobStore {
   /** Marks an executor stopped; what it still holds is not touched. */
   retire(executorId: string): Promise<void>;
 
+  /** Marks all active executors without a lease stopped, but for those that are alive: killed processes leave them behind. */
+  retireUnleased(alive: readonly string[]): Promise<void>;
+
   /**
    * Starts due jobs, at most `limit`, of the given definitions only: each gets a new token, a counted start, progress 0 and
    * a running attempt, in one atom. No two callers get one job. Highest priority first, then the longest due, then the

@@ -163,7 +163,10 @@ export class StartedExecutor<Em> {
   async #recoverOrphans(): Promise<number> {
     const { store, logger } = this.#host;
     if (this.#options.leaseMs === null) {
-      return recoverRunning(store, id => liveExecutors.has(id), logger);
+      const recovered = await recoverRunning(store, id => liveExecutors.has(id), logger);
+      await store.retireUnleased([...liveExecutors]);
+
+      return recovered;
     }
 
     const [unleased] = await store.running({ unleased: true, limit: 1 });

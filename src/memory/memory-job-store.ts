@@ -121,6 +121,15 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
     });
   }
 
+  async retireUnleased(alive: readonly string[]): Promise<void> {
+    this.#atomically(({ executors }) => {
+      executors
+        .all()
+        .filter(({ id, state, leaseUntil }) => state === 'active' && leaseUntil === null && !alive.includes(id))
+        .forEach(executor => executors.put(executor.id, { ...executor, state: 'stopped' }));
+    });
+  }
+
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {
     return this.#atomically((database, now) => claimDueJobs(database, request, now));
   }

@@ -1,7 +1,7 @@
 import type { ExecutorRegistration } from '../../../core/store.ts';
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
-import { sql, type Statement } from '../statement.ts';
+import { sql, values, type Statement } from '../statement.ts';
 
 export function insertExecutor(t: Tables, executor: ExecutorRegistration, now: Micros): Statement {
   const { id, name, host, leaseUntil, metadata } = executor;
@@ -14,6 +14,15 @@ export function insertExecutor(t: Tables, executor: ExecutorRegistration, now: M
 
 export function stopExecutor(t: Tables, id: string): Statement {
   return sql`update ${t.executor} set state = 'stopped' where id = ${id}`;
+}
+
+/** Those of killed processes; their jobs are recovered by themselves. */
+export function stopUnleasedExecutors(t: Tables, alive: readonly string[]): Statement {
+  return sql`
+    with alive(id) as (${values(alive.length === 0 ? [['']] : alive.map(id => [id]))})
+    update ${t.executor} set state = 'stopped'
+    where state = 'active' and lease_until is null and id not in (select id from alive)
+  `;
 }
 
 /** Extends a lease whose holder nobody has declared dead, also one whose time is over. */
