@@ -84,7 +84,7 @@ export class AttemptRunner<Em> {
     ending: Ending,
     decide: (outcome: Outcome) => Settlement,
   ): void {
-    if (completion.isCommitted || run.isOver) {
+    if (completion.isCommitted) {
       this.#logLate(run, completion, ending);
       return;
     }

@@ -67,13 +67,20 @@ export class AttemptWatcher {
   async #tickWhileRunning(): Promise<void> {
     for (let tick = 1; this.#running.size > 0 && !this.#closing.signal.aborted; tick++) {
       await sleep(this.#tickMs, this.#closing.signal);
-      await this.#reportProgress(this.#open());
-      if (this.#isStatusWanted || tick % this.#ticksPerStatus === 0) {
-        this.#isStatusWanted = false;
-        await this.#readStatus();
+      if (!this.#closing.signal.aborted) {
+        await this.#tick(tick);
       }
     }
     this.#watching = null;
+  }
+
+  async #tick(tick: number): Promise<void> {
+    await this.#reportProgress(this.#open());
+
+    if (this.#isStatusWanted || tick % this.#ticksPerStatus === 0) {
+      this.#isStatusWanted = false;
+      await this.#readStatus();
+    }
   }
 
   #open(): RunningAttempt[] {

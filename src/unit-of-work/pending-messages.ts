@@ -41,7 +41,8 @@ export class PendingMessages {
 
   /** Answers whether there was anything to write. @throws MessageContractError for an id that is stored differently */
   async write(em: EntityManager): Promise<boolean> {
-    const messages = [...this.#messages.values()];
+    // In the order of ids, or two units that add the same ones would deadlock.
+    const messages = [...this.#messages.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
     this.drop();
 
     for (let start = 0; start < messages.length; start += batchSize) {

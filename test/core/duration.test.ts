@@ -37,7 +37,6 @@ test.each([
   '5S',
   '30 parsecs',
   '',
-  `${'9'.repeat(400)}d`,
   null,
   undefined,
   true,
@@ -54,4 +53,8 @@ test.each([
   expect(read).toThrow(
     /^Invalid option: expected `timeout` to be milliseconds or a number with a unit such as '30s', up/,
   );
+});
+
+test('more days than a number holds are no duration', () => {
+  expect(() => durationMs(`${'9'.repeat(400)}d` as Duration, 'timeout')).toThrow(InvalidOptionError);
 });

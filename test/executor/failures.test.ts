@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Settlement } from '../../src/core/attempt.ts';
-import { dbNameOf, drivers, forEachDriver, postgresUrl } from '../support/orm.ts';
+import { dbNameOf, forEachDriver, postgresUrl } from '../support/orm.ts';
 import { aborted, latch, until } from './support/latch.ts';
 import { World } from './support/world.ts';
 
@@ -182,6 +182,26 @@ forEachDriver(driver => {
     expect(tries).toBe(triesThen);
   });
 
+  test('a stop tries what was refused at once, and a last time when its budget is over', async () => {
+    const ran = latch();
+    let tries = 0;
+    await world.jobs.submit(work.create({}, { id: 'a' }));
+    const executor = world.executor(
+      [world.jobs.handler(work, async () => ran.open())],
+      { drainTimeout: 0, abortGrace: 0 },
+      { settle: call => (++tries < 3 ? Promise.reject(new Error('no database')) : call()) },
+    );
+    await executor.start();
+    await ran.opened;
+    await world.log.until('settle_failed');
+
+    await executor.stop();
+
+    expect(tries).toBe(3);
+    expect(world.log.of('executor_stopped')).toMatchObject([{ unsettled: 0 }]);
+    expect((await world.job('a')).state).toBe('succeeded');
+  });
+
   test('an outcome that was written although its answer was lost is asked for again, and not written twice', async () => {
     const sent: Settlement[] = [];
     const ran = latch();
@@ -260,43 +280,46 @@ forEachDriver(driver => {
   });
 });
 
-test.each(drivers.filter(driver => driver === 'postgresql'))(
-  'an executor survives the death of all its connections, on %s',
-  async driver => {
-    const world = await World.open(driver);
-    const [began, gate] = [latch(), latch()];
-    const ran: string[] = [];
-    await world.jobs.submit(work.create({}, { id: 'before' }));
-    const executor = world.executor(
-      [
-        world.jobs.handler(work, async job => {
-          ran.push(job.id);
-          began.open();
-          await gate.opened;
-        }),
-      ],
-      { pollInterval: '20ms', progressInterval: '20ms', renewEvery: '20ms' },
-    );
-    await executor.start();
-    await began.opened;
+forEachDriver(driver => {
+  if (driver === 'postgresql') {
+    test('an executor survives the death of all its connections', async () => {
+      const world = await World.open(driver);
+      const [began, gate] = [latch(), latch()];
+      const ran: string[] = [];
+      await world.jobs.submit(work.create({}, { id: 'before' }));
+      const executor = world.executor(
+        [
+          world.jobs.handler(work, async job => {
+            ran.push(job.id);
+            began.open();
+            await gate.opened;
+          }),
+        ],
+        { pollInterval: '20ms', progressInterval: '20ms', renewEvery: '20ms' },
+      );
+      await executor.start();
+      await began.opened;
 
-    const killer = new pg.Client({ connectionString: postgresUrl() });
-    await killer.connect();
-    const kill = () =>
-      killer.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [dbNameOf(world.orm)]);
-    await kill();
-    gate.open();
-    await kill();
-    await until(async () => (await world.job('before').catch(() => null))?.state === 'succeeded');
-    await world.jobs.submit(work.create({}, { id: 'after' }));
-    await until(() => ran.includes('after'));
-    await executor.stop();
-    await killer.end();
+      const killer = new pg.Client({ connectionString: postgresUrl() });
+      await killer.connect();
+      const kill = () =>
+        killer.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+          dbNameOf(world.orm),
+        ]);
+      await kill();
+      gate.open();
+      await kill();
+      await until(async () => (await world.job('before').catch(() => null))?.state === 'succeeded');
+      await world.jobs.submit(work.create({}, { id: 'after' }));
+      await until(() => ran.includes('after'));
+      await executor.stop();
+      await killer.end();
 
-    expect((await world.job('after')).state).toBe('succeeded');
-    await world.close();
-  },
-);
+      expect((await world.job('after')).state).toBe('succeeded');
+      await world.close();
+    });
+  }
+});
 
 /** A trigger of the host's that refuses the end of one job. */
 async function refuse(world: World, id: string): Promise<void> {

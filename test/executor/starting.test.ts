@@ -55,7 +55,7 @@ forEachDriver(driver => {
     const ids = Array.from({ length: 250 }, (_, i) => `job-${i}`);
     await world.jobs.submit(ids.map(id => held.create({}, { id })));
     await Promise.all(ids.map(leaveRunning));
-    await world.orm.em.execute(`delete from durable_job_attempt where job_id in ('job-0', 'job-100')`);
+    await world.orm.em.execute(`delete from durable_job_attempt where job_id not in ('job-0', 'job-125', 'job-249')`);
     const executor = world.executor(
       [world.jobs.handler(repeatable, async () => {})],
       {},
@@ -69,11 +69,11 @@ forEachDriver(driver => {
       'select state, cast(count(*) as integer) as jobs from durable_job group by state order by state',
     );
     expect(states).toEqual([
-      { state: 'interrupted', jobs: 248 },
-      { state: 'running', jobs: 2 },
+      { state: 'interrupted', jobs: 3 },
+      { state: 'running', jobs: 247 },
     ]);
     expect(Math.max(...pages)).toBe(100);
-    expect(world.log.troubles).toEqual(['attempt_missing', 'attempt_missing']);
+    expect(world.log.of('attempt_missing')).toHaveLength(247);
   });
 
   test('a second executor of the process leaves the running jobs of the first alone', async () => {
@@ -220,11 +220,15 @@ forEachDriver(driver => {
   });
 });
 
-test('an executor that needs more connections than the pool has says so, once', async () => {
-  const world = await World.open('postgresql', { pool: { min: 0, max: 4 } });
-  await world.executor([world.jobs.handler(held, async () => {})], { concurrency: 3 }).start();
-  await world.executor([world.jobs.handler(held, async () => {})], { concurrency: 2 }).start();
+forEachDriver(driver => {
+  if (driver === 'postgresql') {
+    test('an executor that needs more connections than the pool has says so, once', async () => {
+      const world = await World.open(driver, { pool: { min: 0, max: 4 } });
+      await world.executor([world.jobs.handler(held, async () => {})], { concurrency: 3 }).start();
+      await world.executor([world.jobs.handler(held, async () => {})], { concurrency: 2 }).start();
 
-  expect(world.log.of('pool_too_small')).toMatchObject([{ level: 'warn', connections: 4, needed: 5 }]);
-  await world.close();
+      expect(world.log.of('pool_too_small')).toMatchObject([{ level: 'warn', connections: 4, needed: 5 }]);
+      await world.close();
+    });
+  }
 });

@@ -2,8 +2,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
 import { SnoozeError } from '../../src/core/handler-errors.ts';
-import { forEachDriver } from '../support/orm.ts';
-import { aborted, latch, until } from './support/latch.ts';
+import { spawnNode } from '../support/child.ts';
+import { dbNameOf, forEachDriver } from '../support/orm.ts';
+import { aborted, latch, turns, until } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const held = defineJob<object>()({ name: 'held' });
@@ -11,7 +12,7 @@ const repeatable = defineJob<object>()({ name: 'repeatable', onInterrupt: 'reque
 
 forEachDriver(driver => {
   let world: World;
-  beforeEach(async () => void (world = await World.open(driver)));
+  beforeEach(async () => void (world = await World.open(driver, { file: true })));
   afterEach(() => world.close());
 
   test('stop waits for the handlers, and for their outcomes to be written', async () => {
@@ -29,7 +30,7 @@ forEachDriver(driver => {
     await began.opened;
 
     const stop = executor.stop().then(() => (stopped = true));
-    await until(async () => (await world.job('a')).state === 'running');
+    await turns(500);
     expect(stopped).toBe(false);
     gate.open();
     await stop;
@@ -60,7 +61,8 @@ forEachDriver(driver => {
   test('after the drain the signal fires; who throws then is interrupted or queued again, without a failure', async () => {
     const began = [latch(), latch()];
     const whys: unknown[] = [];
-    const run = async ({ signal, id }: RunningJob<object, unknown>) => {
+    const run = async ({ signal, id, progress }: RunningJob<object, unknown>) => {
+      progress(20);
       began[id === 'held' ? 0 : 1]!.open();
       await aborted(signal).catch(error => {
         whys.push(error.why);
@@ -71,6 +73,8 @@ forEachDriver(driver => {
     const executor = world.executor([world.jobs.handler(held, run), world.jobs.handler(repeatable, run)], {
       drainTimeout: 20,
       abortGrace: '5m',
+      progressInterval: '5m',
+      renewEvery: '5m',
     });
     await executor.start();
     await Promise.all(began.map(({ opened }) => opened));
@@ -78,7 +82,12 @@ forEachDriver(driver => {
     await executor.stop();
 
     expect(whys).toEqual(['stopped', 'stopped']);
-    expect(await world.job('held')).toMatchObject({ state: 'interrupted', failureReason: 'shutdown', failureCount: 0 });
+    expect(await world.job('held')).toMatchObject({
+      state: 'interrupted',
+      failureReason: 'shutdown',
+      failureCount: 0,
+      progress: 20,
+    });
     expect(await world.job('repeatable')).toMatchObject({ state: 'queued', failureCount: 0, attemptCount: 1 });
     expect(world.log.of('executor_stopped')).toMatchObject([{ recovered: 2, unsettled: 0 }]);
   });
@@ -183,7 +192,7 @@ forEachDriver(driver => {
 
     await executor.stop();
     const startsThen = starts;
-    await new Promise(resolve => setImmediate(resolve));
+    await turns(500);
 
     expect(starts).toBe(startsThen);
     expect(await world.jobs.store.running({ limit: 1 })).toEqual([]);
@@ -215,27 +224,77 @@ forEachDriver(driver => {
     expect(ran).toEqual(['a', 'b']);
   });
 
-  test('a stopped executor is no longer listed as active and leaves no timer behind', async () => {
-    const timersBefore = timers();
-    const began = latch();
-    await world.jobs.submit(held.create({}, { id: 'a', timeout: '10d' }));
-    const executor = world.executor(
-      [
-        world.jobs.handler(held, () => {
-          began.open();
-          return new Promise<void>(() => {});
-        }),
-      ],
-      { drainTimeout: 10, abortGrace: 10 },
-    );
+  test('a start during a stop waits for its end', async () => {
+    const [began, gate] = [latch(), latch()];
+    const ran: string[] = [];
+    await world.jobs.submit(held.create({}, { id: 'first' }));
+    const executor = world.executor([
+      world.jobs.handler(held, async job => {
+        ran.push(job.id);
+        began.open();
+        await gate.opened;
+      }),
+    ]);
     await executor.start();
     await began.opened;
-    expect(timers()).toBeGreaterThan(timersBefore);
+
+    const stopped = executor.stop();
+    const started = executor.start();
+    await world.jobs.submit(held.create({}, { id: 'second' }));
+    await turns(500);
+    expect(ran).toEqual(['first']);
+    gate.open();
+    await Promise.all([stopped, started]);
+    await until(() => ran.length === 2);
+
+    expect((await world.job('first')).state).toBe('succeeded');
+  });
+
+  test('a stopped executor is no longer listed as active, and no longer listens', async () => {
+    let listeners = 0;
+    const executor = world.executor(
+      [world.jobs.handler(held, async () => {})],
+      {},
+      {
+        subscribe: call => {
+          const unsubscribe = call();
+          listeners++;
+          return () => {
+            listeners--;
+            unsubscribe();
+          };
+        },
+      },
+    );
+    await executor.start();
+    expect(listeners).toBe(1);
 
     await executor.stop();
 
-    expect(timers()).toBe(timersBefore);
+    expect(listeners).toBe(0);
     expect(await world.orm.em.execute('select state from durable_executor')).toEqual([{ state: 'stopped' }]);
+  });
+
+  if (driver === 'sqlite') {
+    test('a stop that has nothing to wait for leaves no timer of its budget behind', async () => {
+      const timersBefore = timers();
+      const executor = world.executor([world.jobs.handler(held, async () => {})]);
+      await executor.start();
+      await until(() => timers() > timersBefore);
+
+      await executor.stop();
+
+      expect(timers()).toBe(timersBefore);
+    });
+  }
+
+  test('a process whose executor has stopped ends by itself, also when a handler never does', async () => {
+    const child = spawnNode('test/executor/programs/stop-and-exit.ts', [driver, dbNameOf(world.orm)]);
+
+    const { code } = await child.exited;
+
+    expect([code, child.stderr()]).toEqual([0, '']);
+    expect(child.stdout()).toContain('stopped with 1 recovered');
   });
 
   test('a handler may stop its own executor', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, until, type Latch } from './support/latch.ts';
+import { latch, turns, until, type Latch } from './support/latch.ts';
 import { Note } from './support/note.entity.ts';
 import { World } from './support/world.ts';
 
@@ -96,9 +96,3 @@ forEachDriver(driver => {
     expect(warnings).toEqual([]);
   });
 });
-
-async function turns(count: number): Promise<void> {
-  for (let i = 0; i < count; i++) {
-    await new Promise(resolve => setImmediate(resolve));
-  }
-}

@@ -98,19 +98,24 @@ export function useJobs(driver: Driver, options: CreateOptions = {}): TestJobs {
   });
   afterAll(() => dropOrm(current.orm));
 
+  return whenMade(driver, () => current);
+}
+
+/** `Jobs` that hooks make: to be named where tests are defined, and used where they run. */
+export function whenMade(driver: Driver, made: () => TestJobs): TestJobs {
   return {
     driver,
     get orm() {
-      return current.orm;
+      return made().orm;
     },
     get jobs() {
-      return current.jobs;
+      return made().jobs;
     },
     get store() {
-      return current.store;
+      return made().store;
     },
     get clock() {
-      return current.clock;
+      return made().clock;
     },
   };
 }

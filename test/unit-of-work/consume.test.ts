@@ -403,6 +403,7 @@ forEachDriver(driver => {
       });
 
       expect(consumed).toEqual({ outcome: 'lost', reply: 'requeue' });
+      expect(world.queries.filter(query => query.includes('failure_count + 1'))).toEqual([]);
       expect(await stored(world)).toEqual({ ...nothingStored, inbox: ['m-1/billing: processing'] });
       expect((await receiptOf(world)).failureCount).toBe(0);
       expect((await consume()).outcome).toBe('processed');

@@ -129,6 +129,19 @@ forEachDriver(driver => {
       expect(await stored(world)).toEqual(all('1'));
     });
 
+    test('waits for what the hooks of that flush did not await, and fails with it', async () => {
+      const execute = world.unitOfWork.execute(async ({ em, stage }) => {
+        await stage(sendReceipt.create({ payment: '1' }, { id: '1' }));
+        em.getEventManager().registerSubscriber({
+          afterCreate: () => void stage(sendReceipt.create({ payment: 'another' }, { id: '1' })),
+        });
+        em.persist(new Payment('1'));
+      });
+
+      await expect(execute).rejects.toMatchObject({ cause: expect.any(JobIdentityConflictError) });
+      expect(await stored(world)).toEqual(nothingStored);
+    });
+
     test('is what the global EntityManager works in, inside of work', async () => {
       const execute = world.unitOfWork.execute(async ({ em }) => {
         world.orm.em.persist(new Payment('1'));
@@ -489,6 +502,12 @@ forEachDriver(driver => {
 
       await expect(execute).rejects.toMatchObject({ cause: expect.any(UnitControlError) });
       expect(await stored(world)).toEqual(nothingStored);
+    });
+
+    test('that is ended beneath its EntityManager is not taken for committed', async () => {
+      const execute = world.unitOfWork.execute(({ em }) => em.getConnection().rollback(em.getTransactionContext()!));
+
+      await expect(execute).rejects.toThrow();
     });
 
     test('is refused inside a transaction that a host opened', async () => {

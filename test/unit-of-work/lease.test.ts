@@ -193,6 +193,24 @@ forEachDriver(driver => {
       expect((await receiptOf(world)).failureCount).toBe(0);
     });
 
+    test('is renewed until the completion is sent, and not any more then', async () => {
+      const timers: number[][] = [];
+      const own: World = await createWorld('postgresql', {
+        onQuery: sql => {
+          if (/set state = 'processed'/.test(sql)) timers.push(own.time.timers);
+          return sql;
+        },
+      });
+
+      await own.unitOfWork.consume(aMessage(), 'billing', async ({ em }) => {
+        em.persist(new Payment('p'));
+        em.getEventManager().registerSubscriber({ afterFlush: () => void timers.push(own.time.timers) });
+      });
+
+      expect(timers).toEqual([[20_000], []]);
+      await dropOrm(own.orm);
+    });
+
     test('outlives a renewal that gets no connection until the transaction has ended', async () => {
       const own = await createWorld('postgresql', { pool: { min: 0, max: 1 } });
 

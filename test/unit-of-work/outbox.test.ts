@@ -233,6 +233,22 @@ forEachDriver(driver => {
     });
   });
 
+  test('messages are written in the order of their ids, so that two units with the same ones do not deadlock', async () => {
+    const added = Array.from({ length: 250 }, (_, index) => `m-${String((index * 7919) % 250).padStart(3, '0')}`);
+    const written: unknown[] = [];
+    const own = await createWorld(driver, {
+      onQuery: (sql, params) => {
+        if (/^insert into \S*durable_outbox_message/.test(sql)) written.push(...params);
+        return sql;
+      },
+    });
+
+    await own.unitOfWork.execute(async ({ outbox }) => added.forEach(id => outbox.add(aMessage({ id }))));
+
+    expect(written.filter(value => added.includes(value as string))).toEqual(added.toSorted());
+    await dropOrm(own.orm);
+  });
+
   test('a message that the database skips without having it rolls everything back', async () => {
     const skip = {
       postgresql: [

@@ -6,7 +6,7 @@ import { tableName } from '../../entities/table-name.ts';
 
 /**
  * Writes what isn't there, `pending` and due at once. Answers the ids that it wrote; a taken id fails no statement, which
- * on PostgreSQL would be the end of the transaction. In the order of ids, or two units that add the same ones would deadlock.
+ * on PostgreSQL would be the end of the transaction.
  */
 export async function insertOutboxMessages(
   em: EntityManager,
@@ -22,7 +22,7 @@ export async function insertOutboxMessages(
     values ${messages.map(() => row).join(', ')}
     on conflict do nothing
     returning id`,
-    [...messages].sort((a, b) => (a.id < b.id ? -1 : 1)).flatMap(valuesOf),
+    messages.flatMap(valuesOf),
   );
 
   return new Set(rows.map(({ id }) => id as string));

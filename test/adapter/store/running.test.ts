@@ -46,8 +46,9 @@ forEachDriver(driver => {
     await on.store.retire('stopped');
     await on.store.register(anExecutor({ id: 'leased' }));
     await on.orm.em.fork().execute(`update durable_executor set lease_until = 1 where id = 'leased'`);
-    for (const id of ['unleased', 'stopped', 'leased', 'unknown'])
-      {await on.store.tryStart(await aDueJob(on, { id }), id);}
+    for (const id of ['unleased', 'stopped', 'leased', 'unknown']) {
+      await on.store.tryStart(await aDueJob(on, { id }), id);
+    }
 
     const unleased = await on.store.running({ unleased: true, limit: 10 });
 

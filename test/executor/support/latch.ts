@@ -18,6 +18,13 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   }
 }
 
+/** Lets so many turns of the event loop pass: enough for everything that needn't wait to have happened. */
+export async function turns(count: number): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await new Promise(resolve => setImmediate(resolve));
+  }
+}
+
 /** Rejects with the signal's reason when it fires. */
 export async function aborted(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) {

@@ -6,6 +6,7 @@ import { sql, type Statement } from '../statement.ts';
 /**
  * Claim: starts what is due in the given lanes, locked inside the lanes so that no two claimers meet and none waits. One
  * statement makes the token, the counted start and the attempt. A queue that was paused or capped since the look gives nothing.
+ * The outer limit is also the planner's: without it, it expects every lane full and reads a table of some thousand rows whole.
  */
 export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim): Statement {
   return sql`
@@ -29,6 +30,8 @@ export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim):
         limit ${tokens.length}
         for update skip locked
       ) j
+      order by place
+      limit ${tokens.length}
     ),
     started as (
       update ${t.job} j

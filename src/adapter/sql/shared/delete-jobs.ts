@@ -19,10 +19,6 @@ export function deleteDependencies(
 /** Takes back jobs that this transaction has just inserted; nobody else has seen them. */
 export function deleteJobs(t: Tables, keys: ReadonlyArray<readonly [scopeHash: string, id: string]>): Statement {
   return sql`
-    with taken_back(scope_hash, id) as (${values(keys)})
-    delete from ${t.job}
-    where exists (
-      select 1 from taken_back where taken_back.scope_hash = ${t.job}.scope_hash and taken_back.id = ${t.job}.id
-    )
+    delete from ${t.job} where (scope_hash, id) in (${values(keys)})
   `;
 }

@@ -8,14 +8,17 @@ const columns = new Raw(
 
 /** What runs, by its holder; served by `durable_job_running_executor`. Without a lease is also who is in no table at all. */
 export function runningJobs(t: Tables, { executorId, unleased = false, limit }: RunningFilter): Statement {
+  const everything = sql`1 = 1`;
+  const hasNoLease = sql`not exists (
+    select 1 from ${t.executor} e where e.id = j.executor_id and e.lease_until is not null
+  )`;
+
   return sql`
     select ${columns}
     from ${t.job} j
     where j.state = 'running'
-      and (${executorId === undefined} or j.executor_id = ${executorId ?? null})
-      and (${!unleased} or not exists (
-        select 1 from ${t.executor} e where e.id = j.executor_id and e.lease_until is not null
-      ))
+      and ${executorId === undefined ? everything : sql`j.executor_id = ${executorId}`}
+      and ${unleased ? hasNoLease : everything}
     order by j.scope_hash, j.id
     limit ${limit}
   `;

@@ -7,10 +7,9 @@ import { jsonRows } from './json-rows.ts';
 export function deleteAttempts(t: Tables, attempts: readonly AttemptKeyRow[]): Statement {
   return sql`
     delete from ${t.attempt}
-    where state = 'running' and exists (
-      select 1 from ${jsonRows(attempts, ['scope_hash', 'id', 'ordinal', 'token'])} as o
-      where ${t.attempt}.scope_hash = o.scope_hash and ${t.attempt}.job_id = o.id and ${t.attempt}.ordinal = o.ordinal
-        and ${t.attempt}.token = o.token
+    where (scope_hash, job_id, ordinal, token) in (
+      select o.scope_hash, o.id, o.ordinal, o.token from ${jsonRows(attempts, ['scope_hash', 'id', 'ordinal', 'token'])} as o
     )
+      and state = 'running'
   `;
 }

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Attempt } from '../../../src/core/attempt.ts';
+import { JobIdentityConflictError } from '../../../src/core/errors.ts';
+import { aClaim, aSubmission, createJobs, type TestJobs } from '../../support/builders.ts';
+import { dropOrm, forEachDriver } from '../../support/orm.ts';
+import { aDueJob, aRunningJob, keyOf, outcomes, succeeded } from './given.ts';
+import { StatementLog } from './statement-log.ts';
+
+interface Case {
+  readonly call: string;
+  readonly ask: (on: TestJobs, attempt: Attempt) => Promise<unknown>;
+  /** Beside the key. */
+  readonly index?: string;
+}
+
+const cases: Case[] = [
+  { call: 'get', ask: ({ store }, attempt) => store.get(keyOf(attempt)) },
+  {
+    call: 'attempts',
+    ask: ({ store }, attempt) => store.attempts(keyOf(attempt)),
+    index: 'durable_job_attempt_pkey',
+  },
+  { call: 'status', ask: ({ store }, attempt) => store.status([attempt]) },
+  { call: 'progress', ask: ({ store }, attempt) => store.progress([{ ...attempt, value: 1, message: null }]) },
+  {
+    call: 'settle',
+    ask: ({ store }, attempt) => store.settle([succeeded(attempt), succeeded({ ...attempt, attempt: 2 })]),
+  },
+  { call: 'release', ask: ({ store }, attempt) => store.release([attempt]) },
+  { call: 'recover', ask: ({ store }, attempt) => store.recover([attempt], { requeue: 'never', reason: 'shutdown' }) },
+  { call: 'cancel', ask: ({ store }, attempt) => store.cancel(keyOf(attempt), {}) },
+  { call: 'tryStart', ask: async on => on.store.tryStart(await aDueJob(on), 'executor-1') },
+  { call: 'runNow', ask: async on => on.store.runNow(await aDueJob(on)) },
+  {
+    call: 'retry',
+    ask: async ({ store }, attempt) => (
+      await store.settle([outcomes.failed(attempt)]),
+      store.retry(keyOf(attempt), {})
+    ),
+  },
+  {
+    call: 'running of one executor',
+    ask: ({ store }) => store.running({ executorId: 'executor-1', unleased: true, limit: 10 }),
+    index: 'durable_job_running_executor',
+  },
+  {
+    call: 'submit',
+    ask: ({ store }) => store.submit([aSubmission(), aSubmission({ uniqueKey: 'k' }), aSubmission({ uniqueKey: 'k' })]),
+    index: 'durable_job_unique',
+  },
+  {
+    call: 'submit of a batch that conflicts',
+    ask: ({ store }, attempt) => {
+      const conflicting = [aSubmission(), aSubmission({ id: attempt.id, payload: 'another' })];
+      return expect(store.submit(conflicting)).rejects.toThrow(JobIdentityConflictError);
+    },
+  },
+];
+
+forEachDriver(driver => {
+  const log = new StatementLog();
+  let on: TestJobs;
+  beforeAll(async () => {
+    on = await createJobs(driver, log.options);
+    await fill(on);
+  });
+  afterAll(() => dropOrm(on.orm));
+
+  describe('among thousands of finished, running, future and unknown jobs', () => {
+    test('a claim goes through the index of claims, of some queues and of all', async () => {
+      await aDueJob(on, { queue: 'mail', priority: 3 });
+
+      const ofSome = await log.of(() => on.store.claim(aClaim({ queues: ['mail', 'reports'] })));
+      await aDueJob(on, { queue: 'mail', priority: 3 });
+      const ofAll = await log.of(() => on.store.claim(aClaim({ queues: null })));
+
+      for (const statements of [ofSome, ofAll]) {
+        const [look, claim] = await Promise.all(statements.filter(isQuery).map(plan));
+        expect(look).toEqual({ scans: [], indexes: ['durable_job_claim'] });
+        expect(claim).toEqual({ scans: [], indexes: ['durable_job_claim', 'durable_job_pkey'] });
+      }
+    });
+
+    test.each(cases)('$call finds its rows by index', async ({ ask, index = 'durable_job_pkey' }) => {
+      const attempt = await aRunningJob(on);
+
+      const statements = await log.of(() => ask(on, attempt));
+
+      const plans = await Promise.all(statements.filter(isQuery).map(plan));
+      expect(plans.flatMap(({ scans }) => scans)).toEqual([]);
+      expect(plans.flatMap(({ indexes }) => indexes)).toContain(index);
+    });
+  });
+
+  /** Which of our tables a statement would read whole, and by which indexes it would read the others. */
+  async function plan(statement: string): Promise<{ scans: string[]; indexes: string[] }> {
+    return driver === 'sqlite' ? sqlitePlan(statement) : postgresPlan(statement);
+  }
+
+  async function sqlitePlan(statement: string) {
+    const rows = await on.orm.em.fork().execute(`explain query plan ${statement}`, [], 'all');
+    const steps = rows.map(
+      ({ detail }) => /^(SCAN|SEARCH) (\w+)(?: USING (?:COVERING )?INDEX (\w+))?/.exec(String(detail)) ?? [],
+    );
+
+    return {
+      scans: steps.flatMap(([, how, table, index]) => {
+        return how === 'SCAN' && index === undefined && /^([jae]|durable_\w+)$/.test(table!) ? [table!] : [];
+      }),
+      indexes: unique(steps.flatMap(([, , , index]) => index?.replace(/^sqlite_autoindex_(\w+)_1$/, '$1_pkey') ?? [])),
+    };
+  }
+
+  async function postgresPlan(statement: string) {
+    const [row] = await on.orm.em.fork().execute(`explain (format json) ${statement}`, [], 'all');
+    const nodes = nodesOf(Object.values(row!)[0]);
+
+    return {
+      scans: nodes
+        .filter(node => node['Node Type'] === 'Seq Scan' && /^durable_job/.test(node['Relation Name'] ?? ''))
+        .map(node => node['Relation Name']!),
+      indexes: unique(nodes.flatMap(node => node['Index Name'] ?? [])),
+    };
+  }
+});
+
+/** Thousands of rows that a claim of `mail.send` has no business with, and statistics that know of them. */
+async function fill({ orm }: TestJobs): Promise<void> {
+  const em = orm.em.fork();
+  const insert = (
+    prefix: string,
+    name: string,
+    state: string,
+    columns: { nextRunAt?: string; finishedAt?: string } = {},
+  ) =>
+    em.execute(
+      `insert into durable_job (scope_hash, id, scope, name, version, payload, queue, priority, max_attempts, attempt_limit,
+         next_run_at, state, attempt_count, failure_count, on_interrupt, progress, revision, created_at, finished_at,
+         attempt_token, executor_id)
+       with recursive n(i) as (select 1 union all select i + 1 from n where i < 4000)
+       select '${'f'.repeat(64)}', '${prefix}-' || i, '', '${name}', '1', '{}', 'mail', i % 3, 10, 10,
+         ${columns.nextRunAt ?? '1'}, '${state}', 1, 0, 'hold', 0, 1, i, ${columns.finishedAt ?? 'null'},
+         ${state === 'running' ? `'token-' || i, 'executor-' || (i % 50 + 100)` : 'null, null'} from n`,
+    );
+
+  await insert('finished', 'mail.send', 'succeeded', { finishedAt: 'i' });
+  await insert('running', 'mail.send', 'running');
+  await insert('future', 'mail.send', 'queued', { nextRunAt: '9000000000000000 + i' });
+  await insert('unknown', 'nobody.knows', 'queued');
+  await em.execute(
+    `insert into durable_job_attempt (scope_hash, job_id, ordinal, token, executor_id, state, progress, started_at, ended_at)
+     select scope_hash, id, 1, id, 'executor-0', 'succeeded', 100, 1, 2 from durable_job`,
+  );
+  await em.execute('analyze');
+}
+
+function isQuery(statement: string): boolean {
+  return /^(with|select|update|insert|delete)\b/i.test(statement) && !statement.includes('current_setting');
+}
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
+}
+
+function nodesOf(value: unknown): PlanNode[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const below = Object.values(value).flatMap(nodesOf);
+
+  return 'Node Type' in value ? [value as PlanNode, ...below] : below;
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
+}
