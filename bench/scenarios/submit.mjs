@@ -1,0 +1,22 @@
+import { inParallel } from '../in-parallel.mjs';
+import { startMeter } from '../measure/meter.mjs';
+
+/** Jobs by themselves, each in a call of its own, from so many producers at once. */
+export async function submit({ system, count, producers, serverPid }) {
+  await inParallel(producers, warmUps, system.submit);
+
+  const end = startMeter(serverPid);
+  await inParallel(producers, count, system.submit);
+  return end(count);
+}
+
+/** All jobs in one call. */
+export async function submitMany({ system, count, serverPid }) {
+  await system.submitMany(500, 0);
+
+  const end = startMeter(serverPid);
+  await system.submitMany(count, 0);
+  return end(count);
+}
+
+const warmUps = 300;
