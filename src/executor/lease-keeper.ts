@@ -8,7 +8,7 @@ import { microsOfMs, type Micros } from '../core/time.ts';
 import { BackOff } from './back-off.ts';
 import { Health } from './health.ts';
 import { liveExecutors } from './live-executors.ts';
-import { sleep } from './sleep.ts';
+import { longestTimerMs, sleep } from './sleep.ts';
 
 export interface LeaseKeeperParts {
   readonly store: Pick<JobStore, 'register' | 'renew' | 'retire'>;
@@ -39,11 +39,15 @@ export class LeaseKeeper {
   #executorId: string = randomUUID();
   #leaseUntil: Micros | null = null;
   #isHeld = false;
+  #pauseMs: number;
+  /** Fires when the lease's time is over, also while a renewal hangs. */
+  #expiry: NodeJS.Timeout | undefined;
 
   constructor(parts: LeaseKeeperParts) {
     this.#parts = parts;
     this.#health = new Health('renew', parts.logger);
     this.#backOff = new BackOff(200, parts.options.renewEveryMs);
+    this.#pauseMs = parts.options.renewEveryMs;
   }
 
   get executorId(): string {
@@ -63,19 +67,18 @@ export class LeaseKeeper {
     liveExecutors.add(executorId);
     this.#executorId = executorId;
     await store.register({ id: executorId, name: options.name, host: hostname(), leaseUntil, metadata });
-    this.#leaseUntil = leaseUntil;
     this.#isHeld = true;
+    this.#holdUntil(leaseUntil);
   }
 
   /** Renews until the signal is aborted. Never rejects. */
   async run(ended: AbortSignal): Promise<void> {
-    const { leaseMs, renewEveryMs } = this.#parts.options;
-    if (leaseMs === null) {
+    if (this.#parts.options.leaseMs === null) {
       return;
     }
 
     while (!ended.aborted) {
-      await sleep(this.#backOff.hasFailed ? this.#backOff.next() : renewEveryMs, ended);
+      await sleep(this.#pauseMs, ended);
       if (!ended.aborted) {
         await this.#turn();
       }
@@ -85,10 +88,10 @@ export class LeaseKeeper {
   /** What is left under this registration is nobody's any more. Logs instead of rejecting. */
   async close(): Promise<void> {
     this.#isHeld = false;
-    liveExecutors.delete(this.#executorId);
+    clearTimeout(this.#expiry);
 
     try {
-      await this.#parts.store.retire(this.#executorId);
+      await this.#retire();
     } catch (error) {
       const fields = { event: 'retire_failed', executorId: this.#executorId, error };
       this.#parts.logger.warn(fields, 'an executor has stopped but is still listed as active');
@@ -99,13 +102,11 @@ export class LeaseKeeper {
     try {
       await (this.#isHeld ? this.#renew() : this.#registerAnew());
       this.#backOff.reset();
+      this.#pauseMs = this.#parts.options.renewEveryMs;
       this.#health.worked();
     } catch (error) {
-      this.#backOff.next();
+      this.#pauseMs = this.#backOff.next();
       this.#health.failed(error);
-      if (this.#isHeld && this.#isOver()) {
-        await this.#lose();
-      }
     }
   }
 
@@ -115,11 +116,12 @@ export class LeaseKeeper {
     const answer = await this.#parts.store.renew(this.#executorId, leaseUntil);
 
     // An answer that came after the time was over tells nothing: others may have taken it for dead since.
-    if (answer.answer === 'lapsed' || this.#isOver()) {
-      return this.#lose();
+    if (answer.answer === 'lapsed' || !this.isHeld) {
+      this.#lose();
+      return this.#registerAnew();
     }
 
-    this.#leaseUntil = leaseUntil;
+    this.#holdUntil(leaseUntil);
     this.#heed(known, answer);
   }
 
@@ -128,20 +130,42 @@ export class LeaseKeeper {
     known.forEach(token => this.#parts.heed(token, statuses.get(token) ?? 'ended'));
   }
 
-  async #lose(): Promise<void> {
+  #holdUntil(leaseUntil: Micros | null): void {
+    this.#leaseUntil = leaseUntil;
+    clearTimeout(this.#expiry);
+    if (leaseUntil !== null) {
+      const leftMs = (leaseUntil - this.#parts.clock.now()) / 1000 - this.#parts.options.clockSkewMs;
+      this.#expiry = setTimeout(
+        () => this.#isOver() && this.#lose(),
+        Math.min(Math.max(leftMs, 0) + 1, longestTimerMs),
+      );
+    }
+  }
+
+  /** Never to be taken up again: what was given up under this registration must not come back to life. */
+  #lose(): void {
+    if (!this.#isHeld) {
+      return;
+    }
+
     this.#isHeld = false;
     this.#parts.logger.error(
       { event: 'lease_lost', executorId: this.#executorId },
       'the executor lost its lease; its handlers were told to stop and can write no more, and it registers anew',
     );
     this.#parts.onLost();
-    await this.close();
-    await this.#registerAnew();
   }
 
   async #registerAnew(): Promise<void> {
+    await this.#retire();
     await this.open();
     this.#parts.onHeld();
+  }
+
+  /** What is left under this registration is recovered by whoever finds it. */
+  async #retire(): Promise<void> {
+    liveExecutors.delete(this.#executorId);
+    await this.#parts.store.retire(this.#executorId);
   }
 
   #nextLease(): Micros | null {
