@@ -45,12 +45,19 @@ export class Schedule {
     const latest = past.at(-1)!;
     const isMissed = now - latest > missedAfterMicros;
 
-    return { fire: missed === 'none' && isMissed ? [] : past, next: this.next(now) };
+    // A clock may have been set back since it was found due: the same occurrence must not come again.
+    return { fire: missed === 'none' && isMissed ? [] : past, next: this.next(Math.max(now, nextFireAt)) };
   }
 
   /** The latest so many occurrences from the stored one to now; the stored one at least. */
   #past(nextFireAt: Micros, now: Micros, count: number): Micros[] {
-    const reference = new Date(Math.floor(now / 1000) + 1000);
+    const following = this.next(nextFireAt);
+    if (following === null || following > now) {
+      return [nextFireAt];
+    }
+
+    // Earlier than the second after now. croner strips milliseconds here as well, and would count that second itself.
+    const reference = new Date(Math.floor(now / 1_000_000) * 1000 + 1000);
     const runs = this.#cron
       .previousRuns(count, reference)
       .map(microsOf)
