@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/core/clock.ts';
 import { controlOf } from '../../src/core/control.ts';
 import { InvalidOptionError } from '../../src/core/errors.ts';
 import type { JobQueries } from '../../src/core/queries.ts';
+import type { RecurringStore } from '../../src/core/recurring.ts';
 import type { JobStore } from '../../src/core/store.ts';
 
 /** A store that answers every call with what it was asked. */
@@ -15,7 +17,13 @@ function world() {
         void asked.push([method, ...args]),
   });
 
-  return { asked, entered, control: (scope: string) => controlOf(scope, store, operation => entered.push(operation)) };
+  const stores = { jobs: store, recurring: {} as RecurringStore };
+
+  return {
+    asked,
+    entered,
+    control: (scope: string) => controlOf(scope, stores, systemClock, operation => entered.push(operation)),
+  };
 }
 
 test('every call is about a job of the scope, and no other', async () => {
@@ -62,7 +70,8 @@ test('every call says what it is before it reaches the store', async () => {
 
 test('where a call may not be made, its promise rejects and the store is not asked', async () => {
   const { asked } = world();
-  const control = controlOf('acme', {} as JobStore & JobQueries, () => {
+  const stores = { jobs: {} as JobStore & JobQueries, recurring: {} as RecurringStore };
+  const control = controlOf('acme', stores, systemClock, () => {
     throw new Error('not here');
   });
 

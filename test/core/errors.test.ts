@@ -30,6 +30,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new coreErrors.AmbientTransactionError('submit()', 'Use `stage()`.'), 'AMBIENT_TRANSACTION', /submit\(\) .* inside a transaction.* Use `stage\(\)`\./],
   [new coreErrors.EntityManagerMismatchError('Pass the inner one.'), 'ENTITY_MANAGER_MISMATCH', /Pass the inner one/],
   [new coreErrors.JobIdentityConflictError(key, [{ field: 'payload' }]), 'JOB_IDENTITY_CONFLICT', /"order-1" in scope "acme" .* payload differs/],
+  [new coreErrors.ParentNotFoundError(key, 'order-0'), 'PARENT_NOT_FOUND', /"order-1" in scope "acme" is to wait for "order-0"/],
   [new coreErrors.AttemptMissingError(key, 2), 'ATTEMPT_MISSING', /Attempt 2 of job "order-1" in scope "acme" has no row/],
   [new coreErrors.AttemptSettledError(key, 2, '`transactional()`'), 'ATTEMPT_SETTLED', /`transactional\(\)` came after attempt 2 of job "order-1"/],
   [new coreErrors.StaleAttemptError(key, 2), 'STALE_ATTEMPT', /Attempt 2 of job "order-1" in scope "acme" no longer owns/],

@@ -33,6 +33,7 @@ describe('a submission', () => {
       lifetimeMs: null,
       uniqueKey: null,
       metadata: null,
+      after: [],
     });
   });
 

@@ -14,10 +14,12 @@ test('every option of an executor has a default', () => {
     pollIntervalMs: 5000,
     progressIntervalMs: 1000,
     renewEveryMs: 15_000,
+    maintenanceIntervalMs: 30_000,
     drainTimeoutMs: 30_000,
     abortGraceMs: 5000,
     name: hostname(),
-    lease: false,
+    leaseMs: 60_000,
+    clockSkewMs: 5000,
   });
   expect(Object.isFrozen(options)).toBe(true);
 });
@@ -36,6 +38,11 @@ test('durations have units, a queue counts once', () => {
     drainTimeoutMs: 0,
     queues: ['mail', 'bills'],
   });
+});
+
+test('a lease may be as short as its renewals and the skew of the clocks allow; without one nothing of it is checked', () => {
+  expect(resolveExecutorOptions({ lease: '23s' }, local).leaseMs).toBe(23_000);
+  expect(resolveExecutorOptions({ lease: false, renewEvery: '5m' }, local).leaseMs).toBeNull();
 });
 
 test.each<[string, object]>([
@@ -61,7 +68,12 @@ test.each<[string, object]>([
   ['name', { name: '' }],
   ['name', { name: 'x'.repeat(256) }],
   ['name', { name: 7 }],
-  ['lease', { lease: '60s' }],
+  ['lease', { lease: true }],
+  ['lease', { lease: '22s' }],
+  ['lease', { lease: '60s', renewEvery: '50s' }],
+  ['lease', { lease: '60s', clockSkew: '40s' }],
+  ['clockSkew', { clockSkew: -1 }],
+  ['maintenanceInterval', { maintenanceInterval: 5 }],
   ['concurency', { concurency: 3 }],
 ])('a bad %s is refused by name: %j', (option, options) => {
   const refuse = () => resolveExecutorOptions(options as ExecutorOptions, local);

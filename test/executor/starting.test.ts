@@ -20,10 +20,14 @@ forEachDriver(driver => {
     await world.jobs.store.tryStart({ scope: '', id }, 'killed');
   }
 
+  async function registerKilled(): Promise<void> {
+    await world.jobs.store.register({ id: 'killed', name: 'killed', host: 'h', leaseUntil: null, metadata: {} });
+  }
+
   test('what a killed process left running is recovered before the first claim, by its onInterrupt', async () => {
     const ran: string[] = [];
     const rerun = latch();
-    await world.jobs.store.register({ id: 'killed', name: 'killed', host: 'h', metadata: {} });
+    await registerKilled();
     await world.jobs.submit([held.create({}, { id: 'held' }), repeatable.create({}, { id: 'repeatable' })]);
     await leaveRunning('held');
     await leaveRunning('repeatable');
@@ -53,6 +57,7 @@ forEachDriver(driver => {
   test('any number of jobs is recovered, in pages, and one that cannot be does not hold up the others', async () => {
     const pages: number[] = [];
     const ids = Array.from({ length: 250 }, (_, i) => `job-${i}`);
+    await registerKilled();
     await world.jobs.submit(ids.map(id => held.create({}, { id })));
     await Promise.all(ids.map(leaveRunning));
     await world.orm.em.execute(`delete from durable_job_attempt where job_id not in ('job-0', 'job-125', 'job-249')`);

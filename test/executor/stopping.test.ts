@@ -261,7 +261,7 @@ forEachDriver(driver => {
           listeners++;
           return () => {
             listeners--;
-            unsubscribe();
+            return unsubscribe();
           };
         },
       },

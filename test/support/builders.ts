@@ -57,13 +57,16 @@ export function someSubmissions(count: number, given: SubmissionGiven = {}): Sub
   return Array.from({ length: count }, () => aSubmission(given));
 }
 
+/** Active and without a lease in every test: `executor-0` to `executor-15`. */
+export const knownExecutors: readonly string[] = Array.from({ length: 16 }, (_, index) => `executor-${index}`);
+
 /** For ten `mail.send` of every queue, unless something else is said. */
 export function aClaim(request: Partial<ClaimRequest> = {}): ClaimRequest {
   return { executorId: 'executor-1', definitions: [sendMail], queues: null, limit: 10, ...request };
 }
 
 export function anExecutor(registration: Partial<ExecutorRegistration> = {}): ExecutorRegistration {
-  return { id: randomUUID(), name: 'billing', host: 'alpha', metadata: {}, ...registration };
+  return { id: randomUUID(), name: 'billing', host: 'alpha', leaseUntil: null, metadata: {}, ...registration };
 }
 
 /** `Jobs` on a database, with what tests reach it by. */
@@ -75,9 +78,12 @@ export interface TestJobs {
   readonly clock: ManualClock;
 }
 
-/** On a fresh database. Give its `orm` to `dropOrm` at the end. */
+/** On a fresh database, with the known executors. Give its `orm` to `dropOrm` at the end. */
 export async function createJobs(driver: Driver, options: CreateOptions = {}): Promise<TestJobs> {
-  return jobsOn(driver, await createOrm(driver, jobEntities, options), new ManualClock());
+  const on = jobsOn(driver, await createOrm(driver, jobEntities, options), new ManualClock());
+  await registerExecutors(on.orm);
+
+  return on;
 }
 
 /** As another process has them: an ORM and connections of its own on the database of `first`, and the same clock. */
@@ -88,13 +94,14 @@ export async function openJobs(
   return jobsOn(driver, await openOrm(driver, jobEntities, { dbName: dbNameOf(orm), ...options }), clock);
 }
 
-/** `Jobs` on a database that the tests of a block share; each test finds it empty. */
+/** `Jobs` on a database that the tests of a block share; each test finds no jobs, and the known executors. */
 export function useJobs(driver: Driver, options: CreateOptions = {}): TestJobs {
   let current: TestJobs;
   beforeAll(async () => void (current = await createJobs(driver, options)));
   beforeEach(async () => {
     current.clock.reset();
     await deleteJobs(current.orm);
+    await registerExecutors(current.orm);
   });
   afterAll(() => dropOrm(current.orm));
 
@@ -121,9 +128,18 @@ export function whenMade(driver: Driver, made: () => TestJobs): TestJobs {
 }
 
 async function deleteJobs(orm: TestOrm): Promise<void> {
-  for (const table of ['durable_job_attempt', 'durable_job', 'durable_executor']) {
+  for (const table of ['durable_job_dependency', 'durable_job_attempt', 'durable_job', 'durable_executor']) {
     await orm.em.fork().execute(`delete from ${table}`);
   }
+}
+
+/** Only an executor that is known and active may start jobs. */
+async function registerExecutors(orm: TestOrm): Promise<void> {
+  const rows = knownExecutors.map(id => `('${id}', 'billing', 'alpha', 'active', 1)`);
+
+  await orm.em
+    .fork()
+    .execute(`insert into durable_executor (id, name, host, state, started_at) values ${rows.join(', ')}`);
 }
 
 function jobsOn(driver: Driver, orm: TestOrm, clock: ManualClock): TestJobs {

@@ -153,7 +153,7 @@ forEachDriver(driver => {
 
     const answer = await on.store.claim(aClaim());
 
-    expect(answer).toEqual({ attempts: [], nextDueAt: null });
+    expect(answer).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
     expect(await Promise.all(others.map(key => stored(on, key)))).toEqual(before);
   });
 
@@ -185,8 +185,8 @@ forEachDriver(driver => {
   test('no queues or no definitions match no job', async () => {
     await aDueJob(on);
 
-    expect(await on.store.claim(aClaim({ queues: [] }))).toEqual({ attempts: [], nextDueAt: null });
-    expect(await on.store.claim(aClaim({ definitions: [] }))).toEqual({ attempts: [], nextDueAt: null });
+    expect(await on.store.claim(aClaim({ queues: [] }))).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
+    expect(await on.store.claim(aClaim({ definitions: [] }))).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
   });
 
   test('a queue or definition that is named twice is served once', async () => {
@@ -215,7 +215,7 @@ forEachDriver(driver => {
     await aJobIn(on, 'running');
     await aJobIn(on, 'failed');
 
-    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: null });
+    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
   });
 
   test('a claim that starts nothing says when the next of its jobs is due', async () => {
@@ -240,7 +240,7 @@ forEachDriver(driver => {
     const nextRunAt = on.clock.now() + 90 * secondInMicros;
     await on.store.settle([rescheduled(attempt!, { nextRunAt })]);
 
-    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: nextRunAt });
+    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: nextRunAt, isHeldBack: false });
   });
 
   test('while due jobs are left, a claim says that the next one is due', async () => {

@@ -8,6 +8,7 @@ const [dbName, executorId] = process.argv.slice(2) as [string, string];
 const orm = await openOrm('sqlite', jobEntities, { dbName });
 const { store } = new Jobs({ orm });
 let settled = 0;
+await store.register({ id: executorId, name: 'contender', host: 'alpha', leaseUntil: null, metadata: {} });
 
 for (;;) {
   const { attempts, nextDueAt } = await store.claim({

@@ -76,8 +76,10 @@ forEachDriver(driver => {
 
       for (const statements of [ofSome, ofAll]) {
         const [look, claim] = await Promise.all(statements.filter(isQuery).map(plan));
-        expect(look).toEqual({ scans: [], indexes: ['durable_job_claim'] });
-        expect(claim).toEqual({ scans: [], indexes: ['durable_job_claim', 'durable_job_pkey'] });
+        expect(look!.scans).toEqual([]);
+        expect(look!.indexes).toContain('durable_job_claim');
+        expect(claim!.scans).toEqual([]);
+        expect(claim!.indexes).toEqual(expect.arrayContaining(['durable_job_claim', 'durable_job_pkey']));
       }
     });
 

@@ -146,7 +146,7 @@ forEachDriver(driver => {
     await on.store.submit(batch);
     on.clock.advance(1000);
 
-    const { attempts } = await on.store.claim({ executorId: 'e', definitions: [sendMail], queues: null, limit: 5 });
+    const { attempts } = await on.store.claim({ executorId: 'executor-1', definitions: [sendMail], queues: null, limit: 5 });
 
     expect(attempts.map(({ id }) => id)).toEqual(batch.map(({ id }) => id));
   });

@@ -183,7 +183,7 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', driver
       const third = await on.store.claim(aClaim({ queues: ['held'] }));
 
       expect(first.attempts).toMatchObject([free]);
-      expect(second).toEqual({ attempts: [], nextDueAt: due });
+      expect(second).toEqual({ attempts: [], nextDueAt: due, isHeldBack: false });
       expect(third.attempts).toMatchObject([held]);
     });
 

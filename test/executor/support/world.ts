@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql';
 import { MikroOrmHandlerEnvironment } from '../../../src/adapter/handler-environment.ts';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
 import { MikroOrmJobStore } from '../../../src/adapter/mikro-orm-job-store.ts';
+import { MikroOrmRecurringStore } from '../../../src/adapter/mikro-orm-recurring-store.ts';
 import { OwnSession } from '../../../src/adapter/own-session.ts';
 import { sqlDialectOf } from '../../../src/adapter/sql-dialect-of.ts';
 import { TransactionSession } from '../../../src/adapter/transaction-session.ts';
@@ -59,6 +60,7 @@ export class World {
     return new World(this.driver, await openOrm(this.driver, entities, { dbName: dbNameOf(this.orm) }), this.clock);
   }
 
+  /** Without a lease, unless the options give one: what is left running is recovered at the next start. */
   executor(
     handlers: ReadonlyArray<RegisteredHandler<EntityManager>>,
     options: ExecutorOptions = {},
@@ -72,9 +74,10 @@ export class World {
       creationClock: new CreationClock(this.clock),
       hints: new HintChannel(),
     };
+    const session = new OwnSession(em as never, dialect, Math.random);
     const real = new MikroOrmHandlerEnvironment<EntityManager>(
       em as never,
-      new OwnSession(em as never, dialect, Math.random),
+      session,
       dialect,
       transaction =>
         tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction) }), {
@@ -90,10 +93,11 @@ export class World {
       },
     };
     const store = tapped(this.jobs.store, taps);
+    const recurring = new MikroOrmRecurringStore({ ...parts, session });
     const executor = new Executor<EntityManager>(
-      { store, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
+      { store, recurring, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
       handlers,
-      options,
+      { lease: false, ...options },
     );
 
     this.#executors.push(executor);
