@@ -7,12 +7,7 @@ export function deleteDependencies(
   keys: ReadonlyArray<readonly [scopeHash: string, id: string]>,
 ): Statement {
   return sql`
-    with taken_back(scope_hash, id) as (${values(keys)})
-    delete from ${t.dependency}
-    where exists (
-      select 1 from taken_back
-      where taken_back.scope_hash = ${t.dependency}.scope_hash and taken_back.id = ${t.dependency}.job_id
-    )
+    delete from ${t.dependency} where (scope_hash, job_id) in (${values(keys)})
   `;
 }
 
