@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import type { Attempt, AttemptRef, Settlement } from '../core/attempt.ts';
 import { defineJob } from '../core/definition.ts';
 import type { JobKey } from '../core/job-key.ts';
+import type { RecurringUpsert } from '../core/recurring.ts';
 import type { AttemptSnapshot, JobSnapshot } from '../core/snapshot.ts';
 import type { JobState } from '../core/states.ts';
 import type { SettleAnswer } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
+import type { Micros } from '../core/time.ts';
 import {
+  aRecurringJob,
   aSubmission,
   failed,
   interrupted,
@@ -15,6 +18,7 @@ import {
   snoozed,
   succeeded,
   theExecutor,
+  type RecurringGiven,
   type SubmissionGiven,
 } from './builders.ts';
 import type { Handle } from './harness.ts';
@@ -72,6 +76,23 @@ export async function aJobIn(on: On, state: JobState, given: SubmissionGiven = {
       return keyOf(attempt);
     }
   }
+}
+
+/** A parent that runs, and the job that waits for it. */
+export async function aFamily(on: On): Promise<readonly [parent: Attempt, child: JobKey]> {
+  const parent = await started(on);
+  return [parent, keyOf(await submitted(on, { after: [keyOf(parent)] }))];
+}
+
+export async function storedRecurring(
+  { recurring }: Pick<Handle, 'recurring'>,
+  nextFireAt: Micros | null,
+  given: RecurringGiven = {},
+): Promise<RecurringUpsert> {
+  const job = aRecurringJob(nextFireAt, given);
+  await recurring.upsertRecurring(job);
+
+  return job;
 }
 
 /** A settlement of every outcome; those that queue the job again make it due at once. */

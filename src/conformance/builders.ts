@@ -1,7 +1,7 @@
 import type { AttemptRef, Progress, Settlement } from '../core/attempt.ts';
 import { defineJob, type AnyDefinition } from '../core/definition.ts';
 import type { JobKey } from '../core/job-key.ts';
-import type { RecurringUpsert } from '../core/recurring.ts';
+import type { Firing, RecurringUpsert } from '../core/recurring.ts';
 import type { ClaimRequest, ExecutorRegistration, ProgressReport } from '../core/store.ts';
 import type { Submission, SubmissionOptions } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
@@ -102,6 +102,11 @@ export function aRecurringJob(nextFireAt: Micros | null, given: RecurringGiven =
     nextFireAt,
     ...rest,
   };
+}
+
+/** The fire of one occurrence of an hourly job. */
+export function aFiring(job: JobKey, occurrence: Micros): Firing {
+  return { key: keyOf(job), expected: occurrence, next: occurrence + 3_600_000_000, occurrences: [occurrence] };
 }
 
 export function keyOf({ scope, id }: JobKey): JobKey {

@@ -1,26 +1,41 @@
 import type { Fact, FactGroup } from './fact.ts';
 import { cancelling } from './facts/cancelling.ts';
-import { cascades, resolving } from './facts/cascades.ts';
+import { caps } from './facts/caps.ts';
+import { cascades } from './facts/cascades.ts';
 import { claimOrder } from './facts/claim-order.ts';
 import { claiming } from './facts/claiming.ts';
 import { continuations } from './facts/continuations.ts';
+import { counting } from './facts/counts.ts';
+import { executorsListed } from './facts/executors.ts';
+import { firing } from './facts/firing.ts';
+import { capabilities } from './facts/hints.ts';
 import { identity } from './facts/identity.ts';
+import { lastStates } from './facts/last-states.ts';
 import { leases } from './facts/leases.ts';
-import { counting, executorsListed, lastStates, lists } from './facts/monitoring.ts';
-import { progress, status } from './facts/progress-and-status.ts';
-import { caps, pauses } from './facts/queues.ts';
-import { capabilities, reads } from './facts/reads.ts';
+import { lists } from './facts/lists.ts';
+import { parentsAtOnce } from './facts/parents-at-once.ts';
+import { pauses } from './facts/pauses.ts';
+import { progress } from './facts/progress.ts';
+import { reads } from './facts/reads.ts';
 import { recovering } from './facts/recovering.ts';
-import { firing, recurringJobs } from './facts/recurring.ts';
+import { recurringJobs } from './facts/recurring-jobs.ts';
 import { releasing } from './facts/releasing.ts';
-import { retrying, runningNow } from './facts/retrying.ts';
+import { resolving } from './facts/resolving.ts';
+import { retrying } from './facts/retrying.ts';
+import { runningNow } from './facts/running-now.ts';
 import { running } from './facts/running.ts';
 import { scopes } from './facts/scopes.ts';
+import { settlingAgain } from './facts/settling-again.ts';
+import { settlingGroups, settlingAtOnce } from './facts/settling-groups.ts';
 import { settling } from './facts/settling.ts';
+import { severalParents } from './facts/several-parents.ts';
 import { startingByKey } from './facts/starting-by-key.ts';
+import { starting } from './facts/starting.ts';
+import { status } from './facts/status.ts';
 import { submitting } from './facts/submitting.ts';
 import { tokens } from './facts/tokens.ts';
 import { uniqueKeys } from './facts/unique-keys.ts';
+import { waitingAgain } from './facts/waiting-again.ts';
 import { whenToAskAgain } from './facts/when-to-ask-again.ts';
 
 /** All facts by their subject, in the order of a job's life. */
@@ -29,6 +44,7 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   identity,
   uniqueKeys,
   scopes,
+  starting,
   claiming,
   claimOrder,
   whenToAskAgain,
@@ -38,6 +54,9 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   progress,
   status,
   settling,
+  settlingAgain,
+  settlingGroups,
+  settlingAtOnce,
   tokens,
   releasing,
   recovering,
@@ -47,6 +66,9 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   retrying,
   runningNow,
   continuations,
+  severalParents,
+  waitingAgain,
+  parentsAtOnce,
   cascades,
   resolving,
   recurringJobs,

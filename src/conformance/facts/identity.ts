@@ -31,6 +31,7 @@ const differences: ReadonlyArray<readonly [field: string, first: SubmissionGiven
   ['maxAttempts', { maxAttempts: 3 }, { maxAttempts: 4 }],
   ['notBefore', { notBefore }, { notBefore: new Date(notBefore.getTime() + 1) }],
 ];
+
 const states: readonly JobState[] = ['running', 'succeeded', 'failed', 'cancelled', 'interrupted'];
 
 export const identity = group('Identity', [

@@ -11,10 +11,11 @@ import {
   stateOf,
   submitted,
 } from '../arrange.ts';
-import { aClaim, anExecutor, aReport, keyOf, succeeded, type SubmissionGiven } from '../builders.ts';
-import { fact, group, type FactContext } from '../fact.ts';
+import { aClaim, anExecutor, aReport, keyOf, type SubmissionGiven, succeeded } from '../builders.ts';
+import { fact, type FactContext, group } from '../fact.ts';
 
 const minute = 60_000;
+
 const minuteInMicros = 60_000_000;
 
 export const leases = group('Executors and leases', [
@@ -184,6 +185,23 @@ export const leases = group('Executors and leases', [
 
     await assertUnchanged(on, attempt, () => on.store.retire('leased'));
 
+    assert.deepEqual(await settled(on, succeeded(attempt)), { answer: 'settled', state: 'succeeded' });
+  }),
+
+  fact('executors without a lease may be retired together, but for those that are alive', async on => {
+    const leaseUntil = on.clock.now() + minuteInMicros;
+    for (const executor of [{ id: 'alive' }, { id: 'killed' }, { id: 'leased', leaseUntil }]) {
+      await on.store.register(anExecutor(executor));
+    }
+    const attempt = await started(on, {}, 'killed');
+
+    await assertUnchanged(on, attempt, () => on.store.retireUnleased(['alive']));
+
+    const startable = [];
+    for (const id of ['executor-1', 'killed', 'alive', 'leased']) {
+      startable.push((await on.store.tryStart(keyOf(await submitted(on)), id)) !== null);
+    }
+    assert.deepEqual(startable, [false, false, true, true]);
     assert.deepEqual(await settled(on, succeeded(attempt)), { answer: 'settled', state: 'succeeded' });
   }),
 

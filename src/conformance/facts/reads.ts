@@ -13,13 +13,24 @@ import {
   startOf,
   submitted,
 } from '../arrange.ts';
-import { aReport, aSubmission, failed, interrupted, keyOf, rescheduled, snoozed, succeeded } from '../builders.ts';
-import { fact, group, type FactContext } from '../fact.ts';
+import {
+  aClaim,
+  aReport,
+  aSubmission,
+  failed,
+  interrupted,
+  keyOf,
+  rescheduled,
+  snoozed,
+  succeeded,
+} from '../builders.ts';
+import { fact, type FactContext, group } from '../fact.ts';
 
 /** One write of each kind, on a job that it applies to. */
 const writes: ReadonlyArray<
   readonly [what: string, write: (on: FactContext) => Promise<readonly [JobKey, number, number]>]
 > = [
+  ['claim', on => countedWrite(on, submitted(on), () => on.store.claim(aClaim()))],
   ['start by key', on => countedWrite(on, submitted(on), key => on.store.tryStart(key, 'executor-1'))],
   ['progress report', on => countedWrite(on, started(on), (_, attempt) => on.store.progress([aReport(attempt, 5)]))],
   ['settlement', on => countedWrite(on, started(on), (_, attempt) => settled(on, succeeded(attempt)))],
@@ -154,55 +165,6 @@ export const reads = group('Reads', [
   }),
 ]);
 
-export const capabilities = group('Capabilities and hints', [
-  fact('what a store can do is constant', async ({ store }) => {
-    const before = { ...store.capabilities };
-
-    assert.ok(['none', 'local', 'everywhere'].includes(before.wakeUp));
-    assert.equal(typeof before.severalProcesses, 'boolean');
-    assert.throws(() => Object.assign(store.capabilities, { severalProcesses: 'perhaps' }), TypeError);
-    assert.deepEqual({ ...store.capabilities }, before);
-  }),
-
-  fact('a store that wakes executors tells a listener of new jobs', async on => {
-    const heard = await hintsOf(on, () => submitted(on));
-
-    assert.ok(on.store.capabilities.wakeUp === 'none' || heard.includes('due'), `heard ${heard.join(', ')}`);
-  }),
-
-  fact('a store that wakes executors tells a listener of a cancel that a running job has to obey', async on => {
-    const attempt = await started(on);
-    const heard = await hintsOf(on, () => on.store.cancel(keyOf(attempt), {}));
-
-    assert.ok(on.store.capabilities.wakeUp === 'none' || heard.includes('cancel'), `heard ${heard.join(', ')}`);
-  }),
-
-  fact('who has stopped listening hears nothing any more', async on => {
-    let count = 0;
-    const stop = on.store.subscribe(() => (count += 1));
-    await stop();
-    const before = count;
-
-    await submitted(on);
-    await aWhile();
-
-    assert.equal(count, before);
-  }),
-
-  fact('each listener has its own end', async on => {
-    let count = 0;
-    const stopFirst = on.store.subscribe(() => {});
-    const stopSecond = on.store.subscribe(() => (count += 1));
-    await stopFirst();
-
-    await submitted(on);
-    await aWhile();
-    await stopSecond();
-
-    assert.ok(on.store.capabilities.wakeUp === 'none' || count > 0, 'the second listener heard nothing');
-  }),
-]);
-
 async function countedWrite<K extends JobKey>(
   on: FactContext,
   making: Promise<K>,
@@ -214,21 +176,4 @@ async function countedWrite<K extends JobKey>(
   await write(key, made);
 
   return [key, before, (await jobOf(on, key)).revision];
-}
-
-async function hintsOf({ store }: FactContext, act: () => Promise<unknown>): Promise<string[]> {
-  const heard: string[] = [];
-  const stop = store.subscribe(({ kind }) => heard.push(kind));
-  await act();
-  await aWhile();
-  await stop();
-
-  return heard;
-}
-
-/** Hints of this process come in no time; 20 turns of the event loop are more than that. */
-async function aWhile(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) {
-    await new Promise(resolve => setImmediate(resolve));
-  }
 }

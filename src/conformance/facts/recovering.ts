@@ -16,6 +16,7 @@ import { aClaim, aReport, keyOf, rescheduled } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 type Requeue = 'declared' | 'always' | 'never';
+
 const always = { requeue: 'always', reason: 'shutdown' } as const;
 
 /** What a recovery makes of a job: [asked, declared, starts left, state]. */
@@ -138,6 +139,14 @@ export const recovering = group('Recovering', [
       'interrupted',
     ]);
     assert.deepEqual(await on.store.recover([], always), []);
+  }),
+
+  fact('an attempt that is named twice in a group is ended once', async on => {
+    const [recovered, released] = [await started(on), await started(on)];
+
+    assert.deepEqual(await on.store.recover([recovered, recovered], always), ['queued', 'lost']);
+    assert.deepEqual(await on.store.release([released, released]), ['released', 'lost']);
+    assertHas(await jobOf(on, released), { attemptCount: 0, state: 'queued' });
   }),
 
   fact(

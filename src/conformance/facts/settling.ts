@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import type { JobState } from '../../core/states.ts';
 import { dateOf } from '../../core/time.ts';
 import {
   assertHas,
-  assertUnchanged,
   attemptOf,
   attemptStatesOf,
-  idsOf,
   jobOf,
   only,
   outcomes,
@@ -14,29 +11,10 @@ import {
   settlements,
   started,
   startOf,
-  stateOf,
   submitted,
 } from '../arrange.ts';
-import {
-  aClaim,
-  aReport,
-  failed,
-  interrupted,
-  keyOf,
-  rescheduled,
-  snoozed,
-  someSubmissions,
-  succeeded,
-} from '../builders.ts';
+import { aClaim, aReport, failed, interrupted, keyOf, rescheduled, snoozed, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';
-
-const reached: Readonly<Record<(typeof outcomes)[number], JobState>> = {
-  succeeded: 'succeeded',
-  failed: 'failed',
-  interrupted: 'interrupted',
-  rescheduled: 'queued',
-  snoozed: 'queued',
-};
 
 export const settling = group('Settling', [
   fact('a success ends the job, with its result', async on => {
@@ -205,10 +183,12 @@ export const settling = group('Settling', [
   outcomes.map(outcome =>
     fact(`a cancel that was committed before a settlement as ${outcome} makes it cancelled`, async on => {
       const attempt = await started(on, { maxAttempts: 3 });
+      const { nextRunAt } = await jobOf(on, attempt);
       await on.store.cancel(keyOf(attempt), { reason: 'no longer wanted' });
       on.clock.advance(3000);
 
-      assert.deepEqual(await settled(on, settlements[outcome](attempt)), { answer: 'settled', state: 'cancelled' });
+      const settlement = settlements[outcome]({ ...attempt, startedAt: on.clock.now() });
+      assert.deepEqual(await settled(on, settlement), { answer: 'settled', state: 'cancelled' });
 
       assertHas(await jobOf(on, attempt), {
         state: 'cancelled',
@@ -217,6 +197,7 @@ export const settling = group('Settling', [
         resultRef: null,
         failureCount: 0,
         attemptLimit: 3,
+        nextRunAt,
         finishedAt: on.clock.date(),
       });
       assertHas(await attemptOf(on, attempt), {
@@ -249,174 +230,5 @@ export const settling = group('Settling', [
     await settled(on, failed(attempt, { error }));
 
     assert.equal((await jobOf(on, attempt)).lastError, error);
-  }),
-
-  outcomes.map(outcome =>
-    fact(
-      `an attempt that was settled as ${outcome} is settled again with the same answer, and nothing is written`,
-      async on => {
-        const attempt = await started(on);
-        const first = await settled(on, settlements[outcome](attempt));
-        on.clock.advance(3000);
-
-        const second = await assertUnchanged(on, attempt, () => settled(on, settlements[outcome](attempt)));
-
-        assert.deepEqual(second, first);
-        assert.deepEqual(first, { answer: 'settled', state: reached[outcome] });
-      },
-    ),
-  ),
-
-  fact('a settlement that met a cancel is settled again as cancelled', async on => {
-    const attempt = await started(on);
-    await on.store.cancel(keyOf(attempt), {});
-    await settled(on, succeeded(attempt));
-
-    const again = await assertUnchanged(on, attempt, () => settled(on, succeeded(attempt)));
-
-    assert.deepEqual(again, { answer: 'settled', state: 'cancelled' });
-  }),
-
-  fact('an attempt that has ended in one way is lost for every other', async on => {
-    const attempt = await started(on);
-    await settled(on, succeeded(attempt));
-
-    await assertUnchanged(on, attempt, async () => {
-      for (const outcome of outcomes.filter(other => other !== 'succeeded')) {
-        assert.deepEqual(await settled(on, settlements[outcome](attempt)), { answer: 'lost' }, outcome);
-      }
-    });
-  }),
-
-  fact('settlements are answered in their position, each judged by itself', async on => {
-    const [first, stale, cancelled, last] = [
-      await started(on),
-      await started(on),
-      await started(on),
-      await started(on),
-    ];
-    await on.store.recover([stale], { requeue: 'always', reason: 'shutdown' });
-    await on.store.cancel(keyOf(cancelled), {});
-
-    const answers = await on.store.settle([
-      succeeded(first),
-      succeeded(stale),
-      failed(cancelled),
-      rescheduled(last, on.clock.now()),
-    ]);
-
-    assert.deepEqual(answers, [
-      { answer: 'settled', state: 'succeeded' },
-      { answer: 'lost' },
-      { answer: 'settled', state: 'cancelled' },
-      { answer: 'settled', state: 'queued' },
-    ]);
-    assert.equal(await stateOf(on, stale), 'queued');
-  }),
-
-  fact('each settlement of a group brings its own values', async on => {
-    const attempts = [await started(on), await started(on), await started(on)];
-
-    await on.store.settle(attempts.map((attempt, index) => succeeded(attempt, { resultRef: `mail/${index}` })));
-
-    const results = await Promise.all(attempts.map(attempt => jobOf(on, attempt)));
-    assert.deepEqual(
-      results.map(({ resultRef }) => resultRef),
-      ['mail/0', 'mail/1', 'mail/2'],
-    );
-  }),
-
-  fact('hundreds of attempts are settled in one call', async ({ store }) => {
-    await store.submit(someSubmissions(300));
-    const { attempts } = await store.claim(aClaim({ limit: 300 }));
-
-    const answers = await store.settle(attempts.map(attempt => succeeded(attempt)));
-
-    assert.equal(answers.filter(({ answer }) => answer === 'settled').length, 300);
-    assert.deepEqual(await store.running({ limit: 10 }), []);
-  }),
-
-  fact('no settlements are answered by an empty list', async ({ store }) => {
-    assert.deepEqual(await store.settle([]), []);
-  }),
-
-  fact(
-    'an attempt whose record is gone settles nothing, and the answer says why',
-    { needs: ['deleteAttempt'] },
-    async on => {
-      const attempt = await started(on);
-      await on.deleteAttempt(attempt);
-
-      await assertUnchanged(on, attempt, async () => {
-        for (const outcome of outcomes) {
-          assert.deepEqual(await settled(on, settlements[outcome](attempt)), { answer: 'attempt_missing' }, outcome);
-        }
-      });
-    },
-  ),
-
-  fact('a missing record takes no other settlement of its group with it', { needs: ['deleteAttempt'] }, async on => {
-    const [missing, other] = [await started(on), await started(on)];
-    await on.deleteAttempt(missing);
-
-    assert.deepEqual(await on.store.settle([succeeded(missing), succeeded(other)]), [
-      { answer: 'attempt_missing' },
-      { answer: 'settled', state: 'succeeded' },
-    ]);
-  }),
-
-  fact(
-    'of a cancel and a success at once the storage decides: cancelled without a result, or succeeded with one',
-    async on => {
-      const [a, b] = await on.handles(2);
-
-      for (let round = 0; round < 20; round++) {
-        const attempt = await started(on);
-        const settle = () => a!.store.settle([succeeded(attempt)]);
-        const cancel = () => b!.store.cancel(keyOf(attempt), {});
-        const [first, second] = await Promise.all(round % 2 ? [settle(), cancel()] : [cancel(), settle()]);
-
-        const [settlement, cancelled] = typeof first === 'string' ? [second, first] : [first, second];
-        const { state, resultRef } = await jobOf(on, attempt);
-        const isCancelled = cancelled === 'requested';
-        assert.ok(isCancelled || cancelled === 'finished', `cancel answered ${String(cancelled)}`);
-        assert.deepEqual(
-          { state, resultRef, settlement },
-          isCancelled
-            ? { state: 'cancelled', resultRef: null, settlement: [{ answer: 'settled', state: 'cancelled' }] }
-            : { state: 'succeeded', resultRef: 'mail/1', settlement: [{ answer: 'settled', state: 'succeeded' }] },
-        );
-        assertHas(await attemptOf(on, attempt), { state: isCancelled ? 'cancelled' : 'succeeded', resultRef });
-      }
-    },
-  ),
-
-  fact('of two different settlements of one attempt at once, one is settled and one is lost', async on => {
-    const [a, b] = await on.handles(2);
-
-    for (let round = 0; round < 10; round++) {
-      const attempt = await started(on);
-      const answers = await Promise.all([a!.store.settle([succeeded(attempt)]), b!.store.settle([failed(attempt)])]);
-
-      const settledAs = answers.flat().filter(({ answer }) => answer === 'settled');
-      assert.equal(settledAs.length, 1);
-      assert.deepEqual(settledAs, [{ answer: 'settled', state: await stateOf(on, attempt) }]);
-    }
-  }),
-
-  fact('groups that settle the same attempts in opposite orders at once settle each of them once', async on => {
-    const [a, b] = await on.handles(2);
-
-    for (let round = 0; round < 5; round++) {
-      await on.store.submit(someSubmissions(10));
-      const { attempts } = await on.store.claim(aClaim());
-      const answers = await Promise.all([
-        a!.store.settle(attempts.map(attempt => succeeded(attempt))),
-        b!.store.settle([...attempts].reverse().map(attempt => failed(attempt))),
-      ]);
-
-      assert.equal(answers.flat().filter(({ answer }) => answer === 'settled').length, 10);
-      assert.equal(idsOf(await on.store.running({ limit: 10 })).length, 0);
-    }
   }),
 ]);

@@ -5,6 +5,7 @@ import { aClaim, buildReport, rescheduled, someSubmissions } from '../builders.t
 import { fact, group } from '../fact.ts';
 
 const tomorrow = new Date('2030-01-02T00:00:00Z');
+
 const nextWeek = new Date('2030-01-08T00:00:00Z');
 
 export const whenToAskAgain = group('When to ask again', [

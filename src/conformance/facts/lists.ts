@@ -2,20 +2,9 @@ import assert from 'node:assert/strict';
 import type { JobKey } from '../../core/job-key.ts';
 import type { JobFilter, ListPosition } from '../../core/queries.ts';
 import { microsOf } from '../../core/time.ts';
-import { aJobIn, assertHas, idsOf, jobOf, only, settled, started, startOf, submitted } from '../arrange.ts';
-import {
-  aClaim,
-  anExecutor,
-  aRecurringJob,
-  aSubmission,
-  buildReport,
-  failed,
-  keyOf,
-  rescheduled,
-  someSubmissions,
-  succeeded,
-} from '../builders.ts';
-import { fact, group, type FactContext } from '../fact.ts';
+import { aJobIn, idsOf, jobOf, only, settled, started, submitted } from '../arrange.ts';
+import { aRecurringJob, aSubmission, buildReport, failed, keyOf, someSubmissions } from '../builders.ts';
+import { fact, type FactContext, group } from '../fact.ts';
 
 const day = 86_400_000;
 
@@ -127,6 +116,7 @@ export const lists = group('Lists of jobs', [
     const queued = await submitted(on, { queue: 'slow' });
     const named = await submitted(on, { definition: buildReport });
     const lost = await aJobIn(on, 'interrupted');
+    await aJobIn(on, 'failed', { queue: 'other' });
 
     assert.deepEqual(await listed(on, { queues: ['slow'] }), [queued.id]);
     assert.deepEqual(await listed(on, { names: ['report.build'] }), [named.id]);
@@ -180,167 +170,6 @@ export const lists = group('Lists of jobs', [
   }),
 ]);
 
-export const counting = group('Counts', [
-  fact('jobs are counted by queue, definition and state', async on => {
-    await on.store.submit([
-      ...someSubmissions(2),
-      ...someSubmissions(3, { queue: 'slow' }),
-      ...someSubmissions(1, { definition: buildReport }),
-    ]);
-    await aJobIn(on, 'failed');
-
-    assert.deepEqual(await counted(on, {}), [
-      { queue: 'default', name: 'mail.send', version: '1', state: 'failed', count: 1 },
-      { queue: 'default', name: 'mail.send', version: '1', state: 'queued', count: 2 },
-      { queue: 'default', name: 'report.build', version: '2', state: 'queued', count: 1 },
-      { queue: 'slow', name: 'mail.send', version: '1', state: 'queued', count: 3 },
-    ]);
-  }),
-
-  fact('counts take the filter of a list', async on => {
-    await on.store.submit([...someSubmissions(2, { scope: 'a' }), ...someSubmissions(3, { scope: 'b' })]);
-    await aJobIn(on, 'failed', { scope: 'a' });
-    const base = { queue: 'default', name: 'mail.send', version: '1' };
-
-    assert.deepEqual(await counted(on, { scope: 'a', states: ['queued'] }), [{ ...base, state: 'queued', count: 2 }]);
-    assert.deepEqual(await counted(on, { createdFrom: new Date(on.clock.date().getTime() + day) }), []);
-  }),
-
-  fact('the backlog is what is due in each queue, and since when the first of it', async on => {
-    const ago = (ms: number) => new Date(on.clock.date().getTime() - ms);
-    await submitted(on, { queue: 'slow', notBefore: ago(9000) });
-    await submitted(on, { queue: 'slow', notBefore: ago(5000) });
-    await submitted(on, { queue: 'slow', notBefore: ago(-1) });
-    await submitted(on, { queue: 'later', notBefore: ago(-1) });
-    await submitted(on, { queue: 'now' });
-    await aJobIn(on, 'awaiting', { queue: 'later', notBefore: ago(9000) });
-    await startOf(on, await submitted(on, { queue: 'later' }));
-
-    const backlog = (await on.store.backlog()).filter(({ queue }) => queue !== 'default');
-
-    assert.deepEqual(
-      backlog.sort((a, b) => (a.queue < b.queue ? -1 : 1)),
-      [
-        { queue: 'now', due: 1, lag: 0 },
-        { queue: 'slow', due: 2, lag: 9_000_000 },
-      ],
-    );
-  }),
-
-  fact('a job that waits for its retry is no backlog before its time', async on => {
-    await settled(on, rescheduled(await started(on), on.clock.now() + 1_000_000));
-    assert.deepEqual(await on.store.backlog(), []);
-
-    on.clock.advance(3000);
-    assert.deepEqual(await on.store.backlog(), [{ queue: 'default', due: 1, lag: 2_000_000 }]);
-  }),
-]);
-
-export const executorsListed = group('Lists of executors', [
-  fact('executors are listed with the latest first, and with what they run', async on => {
-    on.clock.advance(1000);
-    const leaseUntil = on.clock.now() + 60_000_000;
-    const metadata = { definitions: [{ name: 'mail.send', version: '1' }], queues: ['slow'], concurrency: 5 };
-    await on.store.register(anExecutor({ id: 'second', name: 'mails', host: 'beta', leaseUntil, metadata }));
-    await started(on, {}, 'second');
-    await settled(on, succeeded(await started(on, {}, 'second')));
-
-    const [second, first] = await on.store.executors({ onlyActive: true });
-
-    assertHas(second, {
-      id: 'second',
-      name: 'mails',
-      host: 'beta',
-      state: 'active',
-      leaseUntil: new Date(leaseUntil / 1000),
-      startedAt: on.clock.date(),
-      ...metadata,
-      running: 1,
-    });
-    assertHas(first, {
-      id: 'executor-1',
-      leaseUntil: null,
-      definitions: null,
-      queues: null,
-      concurrency: null,
-      running: 0,
-    });
-  }),
-
-  fact('executors that have stopped or lapsed are listed only when asked for', async on => {
-    await on.store.register(anExecutor({ id: 'stopped' }));
-    await on.store.register(anExecutor({ id: 'lapsed', leaseUntil: on.clock.now() + 1 }));
-    await on.store.retire('stopped');
-    on.clock.advance(1);
-    await on.store.recoverLapsed(10);
-
-    assert.deepEqual(idsOf(await on.store.executors({ onlyActive: true })), ['executor-1']);
-    const all = await on.store.executors({ onlyActive: false });
-    assert.deepEqual(
-      new Map(all.map(({ id, state }) => [id, state])),
-      new Map([
-        ['executor-1', 'active'],
-        ['stopped', 'stopped'],
-        ['lapsed', 'lapsed'],
-      ]),
-    );
-  }),
-
-  fact('a renewal is seen in the list of executors', async on => {
-    await on.store.register(anExecutor({ id: 'leased', leaseUntil: on.clock.now() + 1_000_000 }));
-    await on.store.renew('leased', on.clock.now() + 5_000_000);
-
-    const leased = (await on.store.executors({ onlyActive: true })).find(({ id }) => id === 'leased');
-
-    assert.equal(leased?.leaseUntil?.getTime(), on.clock.date().getTime() + 5000);
-  }),
-]);
-
-export const lastStates = group('The last job of a recurring job', [
-  fact('a recurring job that has made no job has no last state', async on => {
-    const job = aRecurringJob(on.clock.now());
-    await on.recurring.upsertRecurring(job);
-
-    assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: null });
-  }),
-
-  fact(
-    'the last state of a recurring job is that of the job which it made last, whatever the earlier ones do',
-    async on => {
-      const job = aRecurringJob(on.clock.now());
-      await on.recurring.upsertRecurring(job);
-      await on.recurring.runRecurringNow(keyOf(job));
-      const first = only((await on.store.claim(aClaim())).attempts);
-      await settled(on, succeeded(first));
-      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'succeeded' });
-
-      on.clock.advance(1000);
-      await on.recurring.runRecurringNow(keyOf(job));
-      const second = only((await on.store.claim(aClaim())).attempts);
-
-      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'running' });
-      assertHas(only(await on.recurring.listRecurring('')), { lastState: 'running' });
-      await settled(on, failed(second));
-      assertHas(await on.recurring.getRecurring(keyOf(job)), { lastState: 'failed' });
-    },
-  ),
-
-  fact('a recurring job of the same id in another scope has a last state of its own', async on => {
-    const [mine, theirs] = [aRecurringJob(null, { id: 'same' }), aRecurringJob(null, { id: 'same', scope: 'other' })];
-    await on.recurring.upsertRecurring(mine);
-    await on.recurring.upsertRecurring(theirs);
-    await on.recurring.runRecurringNow(keyOf(theirs));
-
-    assertHas(await on.recurring.getRecurring(keyOf(mine)), { lastState: null });
-    assertHas(await on.recurring.getRecurring(keyOf(theirs)), { lastState: 'queued' });
-  }),
-]);
-
 async function listed({ store }: FactContext, filter: JobFilter): Promise<string[]> {
   return idsOf((await store.list(filter, { after: null, limit: 100 })).map(({ job }) => job));
-}
-
-/** In an order for comparing; the contract promises none. */
-async function counted({ store }: FactContext, filter: JobFilter) {
-  return [...(await store.counts(filter))].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
