@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
 import type { Overlap, RecurringJob, RecurringStore, RecurringUpsert } from './recurring.ts';
 import { checkedMissed, Schedule, type Missed } from './schedule.ts';
 import type { JobState } from './states.ts';
@@ -69,6 +70,7 @@ export interface RecurringControl {
 }
 
 const maxOccurrences = 100;
+const knownOptions = ['cron', 'timeZone', 'missed', 'overlap', 'job'] satisfies Array<keyof RecurringOptions>;
 
 /** @param enter called before every call: refuses where it may not be made */
 export function recurringControlOf(
@@ -115,6 +117,7 @@ export function recurringControlOf(
 }
 
 function upsertOf(key: { scope: string; id: string }, options: RecurringOptions, now: Micros): RecurringUpsert {
+  checkKnown(options, knownOptions);
   const { cron, timeZone = 'UTC', missed = 'one', overlap = 'queue', job } = options;
   const schedule = new Schedule(cron, timeZone);
 

@@ -6,6 +6,7 @@ import { Health } from './health.ts';
 import { WakeUp } from './wake-up.ts';
 
 const batch = 100;
+const afterFailureMs = 5000;
 
 export interface SchedulerParts {
   readonly store: Pick<RecurringStore, 'dueRecurring' | 'fire'>;
@@ -45,10 +46,9 @@ export class Scheduler {
 
     try {
       const { due, nextFireAt } = await store.dueRecurring(batch);
-      for (const job of due) {
-        if (!stopping.aborted) {
-          await this.#fire(job);
-        }
+      const failures = await this.#fireAll(due, stopping);
+      if (failures.length > 0) {
+        throw failures[0];
       }
 
       this.#health.worked();
@@ -56,8 +56,21 @@ export class Scheduler {
       return Math.min(Math.max(restMs, 0), intervalMs);
     } catch (error) {
       this.#health.failed(error);
-      return Math.min(intervalMs, 5000);
+      return Math.min(intervalMs, afterFailureMs);
     }
+  }
+
+  /** One that can't be fired stops no other. @returns the errors */
+  async #fireAll(due: readonly RecurringJob[], stopping: AbortSignal): Promise<unknown[]> {
+    const failures: unknown[] = [];
+
+    for (const job of due) {
+      if (!stopping.aborted) {
+        await this.#fire(job).catch((error: unknown) => failures.push(error));
+      }
+    }
+
+    return failures;
   }
 
   /** One that can't be read any more is parked, so that it stops no other; an upsert takes it up again. */

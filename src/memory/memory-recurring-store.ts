@@ -66,7 +66,7 @@ export class MemoryRecurringStore implements RecurringStore {
     const isThere = this.#database.atomically(() => {
       const job = this.#get(key);
       if (job !== undefined) {
-        this.#put({ ...job, isPaused, nextFireAt: next ?? job.nextFireAt });
+        this.#put({ ...job, isPaused, nextFireAt: job.isPaused ? (next ?? job.nextFireAt) : job.nextFireAt });
       }
 
       return job !== undefined;

@@ -81,6 +81,7 @@ export function nextRecurring(t: Tables, limit: number): Statement {
   `;
 }
 
+/** What isn't paused can't be resumed: its next occurrence may be due, and must not be passed over. */
 export function pauseRecurring(
   t: Tables,
   hash: string,
@@ -91,7 +92,8 @@ export function pauseRecurring(
 ): Statement {
   return sql`
     update ${t.recurring}
-    set paused = ${isPaused}, next_fire_at = coalesce(${next}, next_fire_at), updated_at = ${now}
+    set next_fire_at = case when paused then coalesce(${next}, next_fire_at) else next_fire_at end,
+        paused = ${isPaused}, updated_at = ${now}
     where scope_hash = ${hash} and id = ${id}
     returning id
   `;
