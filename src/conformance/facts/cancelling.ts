@@ -13,7 +13,7 @@ import {
   submitted,
 } from '../arrange.ts';
 import { aClaim, keyOf, rescheduled, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 /** Jobs that wait for something, and whose cancel is the end of it. */
 const waiting: ReadonlyArray<

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { assertHas, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
 import { aClaim, anExecutor, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const tomorrow = new Date('2030-01-02T00:00:00Z');
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { idsOf, settled, started, submitted } from '../arrange.ts';
 import { aClaim, aSubmission, buildReport, keyOf, rescheduled, sendMail, someSubmissions } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 export const claimOrder = group('The order of claims', [
   fact('the highest priority comes first, whatever was submitted first', async on => {

@@ -18,7 +18,7 @@ import {
   submitted,
 } from '../arrange.ts';
 import { aClaim, anExecutor, aSubmission, failed, interrupted, keyOf, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const always = { requeue: 'always', reason: 'shutdown' } as const;
 

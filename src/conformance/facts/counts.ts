@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { JobFilter } from '../../core/queries.ts';
 import { aJobIn, settled, started, startOf, submitted } from '../arrange.ts';
 import { buildReport, rescheduled, someSubmissions } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const day = 86_400_000;
 

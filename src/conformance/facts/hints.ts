@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { StoreHint } from '../../core/store.ts';
 import { aJobIn, settled, settlements, started, storedRecurring, submitted } from '../arrange.ts';
 import { aFiring, aRecurringJob, keyOf, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 /** What an executor wants to know at once: what is prepared before the listener comes, and the call that it hears of. */
 const moves: ReadonlyArray<

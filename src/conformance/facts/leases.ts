@@ -11,8 +11,8 @@ import {
   stateOf,
   submitted,
 } from '../arrange.ts';
-import { aClaim, anExecutor, aReport, keyOf, type SubmissionGiven, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { aClaim, anExecutor, aReport, keyOf, succeeded, type SubmissionGiven } from '../builders.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const minute = 60_000;
 

@@ -4,7 +4,7 @@ import type { JobFilter, ListPosition } from '../../core/queries.ts';
 import { microsOf } from '../../core/time.ts';
 import { aJobIn, idsOf, jobOf, only, settled, started, submitted } from '../arrange.ts';
 import { aRecurringJob, aSubmission, buildReport, failed, keyOf, someSubmissions } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const day = 86_400_000;
 

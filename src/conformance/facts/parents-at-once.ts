@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { JobState } from '../../core/states.ts';
 import { aFamily, assertHas, background, jobOf, started, stateOf, statesOf, submitted } from '../arrange.ts';
 import { aSubmission, failed, keyOf, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 export const parentsAtOnce = group('Parents and children at once', [
   fact('of jobs that are submitted while their parent succeeds, none is left waiting', async on => {

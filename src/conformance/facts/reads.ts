@@ -24,7 +24,7 @@ import {
   snoozed,
   succeeded,
 } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 /** One write of each kind, on a job that it applies to. */
 const writes: ReadonlyArray<

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { JobKey } from '../../core/job-key.ts';
 import { assertHas, assertUnchanged, idsOf, jobOf, only, started, stateOf, statesOf, submitted } from '../arrange.ts';
 import { keyOf } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const jobDeleted = { needs: ['deleteJob'] } as const;
 

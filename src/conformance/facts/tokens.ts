@@ -13,7 +13,7 @@ import {
   stateOf,
 } from '../arrange.ts';
 import { aReport, failed, keyOf, refOf, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 const shutdown = { requeue: 'always', reason: 'shutdown' } as const;
 

@@ -13,7 +13,7 @@ import {
   submitted,
 } from '../arrange.ts';
 import { aClaim, aSubmission, buildReport, keyOf, rescheduled, snoozed, succeeded } from '../builders.ts';
-import { fact, type FactContext, group } from '../fact.ts';
+import { fact, group, type FactContext } from '../fact.ts';
 
 export const uniqueKeys = group('Unique keys', [
   fact('a taken unique key is answered with its active holder, and nothing is stored', async on => {
