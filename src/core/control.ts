@@ -8,7 +8,7 @@ import type { JobFilter, JobQueries } from './queries.ts';
 import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
 import type { CancelAnswer, JobStore, RetryAnswer, RunNowAnswer } from './store.ts';
-import { checkedId } from './submission.ts';
+import { checkedId } from './submission-checks.ts';
 import { cutToBytes, isStorable } from './text.ts';
 import { waitForEnd } from './wait.ts';
 import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';

@@ -6,11 +6,6 @@ import { checkAgainstSchema, checkedJson, parsePayload, payloadText } from './pa
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts';
 import {
-  checkedMaxAttempts,
-  checkedName,
-  checkedOnInterrupt,
-  checkedPriority,
-  checkedTimeout,
   createSubmission,
   type Identity,
   type OnInterrupt,
@@ -18,6 +13,13 @@ import {
   type SubmissionDefaults,
   type SubmissionOptions,
 } from './submission.ts';
+import {
+  checkedMaxAttempts,
+  checkedName,
+  checkedOnInterrupt,
+  checkedPriority,
+  checkedTimeout,
+} from './submission-checks.ts';
 
 declare const types: unique symbol;
 

@@ -5,7 +5,8 @@ import type { Overlap, RecurringJob, RecurringStore, RecurringUpsert } from './r
 import { checkedMissed, Schedule, type Missed } from './schedule.ts';
 import type { JobState } from './states.ts';
 import type { JobSnapshot } from './snapshot.ts';
-import { checkedId, checkedSubmission, type Submission } from './submission.ts';
+import { checkedId } from './submission-checks.ts';
+import { checkedSubmission, type Submission } from './submission.ts';
 import { dateOf, type Micros } from './time.ts';
 
 /** When a recurring job comes, and what it makes. */
