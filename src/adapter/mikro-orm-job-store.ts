@@ -30,44 +30,33 @@ import type {
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 import { fatesByAttempt, stateSettledBefore, statusOf, whyNotEnded, type AttemptFate } from './attempt-fate.ts';
+import { Continuations } from './continuations.ts';
 import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
+import { ExecutorRegistry } from './executor-registry.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
-import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
+import type { StoreParts } from './store-parts.ts';
+import type { EndedRow, SqlDialect } from './sql/dialect.ts';
 import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
-import {
-  insertExecutor,
-  lapseExecutors,
-  renewLease,
-  stopExecutor,
-  stopUnleasedExecutors,
-} from './sql/shared/executors.ts';
 import { readJob } from './sql/shared/read-jobs.ts';
 import type { Statement } from './sql/statement.ts';
-import { deadParents, retryJob } from './sql/shared/retry-job.ts';
+import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
-import { whyNotCancelled, whyNotDue, whyNotRetried, writeOrTell } from './write-or-tell.ts';
-
-/** What a store is made of; the same for one on its own connections and one inside a transaction. */
-export interface StoreParts {
-  readonly session: Session;
-  readonly dialect: SqlDialect;
-  readonly clock: Clock;
-  readonly creationClock: CreationClock;
-  readonly hints: HintChannel;
-}
+import { whyNotCancelled, whyNotDue, writeOrTell } from './write-or-tell.ts';
 
 /** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
 export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly capabilities: StoreCapabilities;
   readonly #session: Session;
   readonly #dueJobs: DueJobs;
+  readonly #executors: ExecutorRegistry;
+  readonly #continuations: Continuations;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
@@ -77,6 +66,8 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     super({ session, clock });
     this.#session = session;
     this.#dueJobs = new DueJobs(session, dialect);
+    this.#executors = new ExecutorRegistry(session, clock);
+    this.#continuations = new Continuations({ session, dialect, clock, hints });
     this.#dialect = dialect;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -103,42 +94,28 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async register(executor: ExecutorRegistration): Promise<void> {
-    await this.#session.write(insertExecutor(this.#session.tables, executor, this.#clock.now()));
+    await this.#executors.register(executor);
   }
 
   async retire(executorId: string): Promise<void> {
-    await this.#session.write(stopExecutor(this.#session.tables, executorId));
+    await this.#executors.retire(executorId);
   }
 
   async retireUnleased(alive: readonly string[]): Promise<void> {
-    await this.#session.write(stopUnleasedExecutors(this.#session.tables, alive));
+    await this.#executors.retireUnleased(alive);
   }
 
   async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
-    const { read, tables, write } = this.#session;
-    const [renewed] = await write(renewLease(tables, executorId, leaseUntil));
-    if (renewed === undefined) {
-      return { answer: 'lapsed' };
-    }
-
-    const held = await read(runningJobs(tables, { executorId, limit: maxHeld }));
-    return {
-      answer: 'renewed',
-      attempts: held.map(row => ({
-        token: row.attempt_token as string,
-        status: row.cancel_requested_at === null ? 'active' : 'cancel_requested',
-      })),
-    };
+    return this.#executors.renew(executorId, leaseUntil);
   }
 
   async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
-    const { read, tables, write } = this.#session;
-    const lapsed = await write(lapseExecutors(tables, this.#clock.now()));
-    const orphans = (await read(orphanedJobs(tables, limit))).map(toRunningAttempt);
+    const lapsed = await this.#executors.lapse();
+    const orphans = (await this.#session.read(orphanedJobs(this.#session.tables, limit))).map(toRunningAttempt);
     const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });
 
     return {
-      lapsed: lapsed.map(row => row.id as string),
+      lapsed,
       recovered: answers.filter(answer => answer !== 'lost' && answer !== 'attempt_missing').length,
     };
   }
@@ -222,7 +199,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
       return answer;
     }
     if (answer.state === 'cancelled') {
-      await this.#afterEnding([{ scope_hash: hash, id, state: 'cancelled' }]);
+      await this.#continuations.afterEnding([{ scope_hash: hash, id, state: 'cancelled' }]);
       return 'cancelled';
     }
 
@@ -230,32 +207,21 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return 'requested';
   }
 
-  async resolve({
-    keys,
-    limit,
-  }: {
-    readonly keys?: readonly JobKey[];
-    readonly limit: number;
-  }): Promise<ResolveAnswer> {
-    return this.#resolve(
-      keys === undefined
-        ? { of: 'all', limit }
-        : { of: 'keys', keys: keys.map(hashed).map(({ scopeHash: hash, id }) => [hash, id] as const), limit },
-    );
+  async resolve({ keys, limit }: Parameters<JobStore['resolve']>[0]): Promise<ResolveAnswer> {
+    return this.#continuations.resolve(keys, limit);
   }
 
   async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
     const { scopeHash: hash, id } = hashed(key);
     const retry = () => retryJob(this.#session.tables, hash, id, at ?? this.#clock.now());
-    const answer = await this.#writeOrTell(key, retry, job => this.#whyNotRetried(job));
+    const answer = await this.#writeOrTell(key, retry, job => this.#continuations.whyNotRetried(job));
 
     if (typeof answer === 'string') {
       return answer;
     }
 
     if (answer.state === 'awaiting') {
-      const { queued, cancelled } = await this.resolve({ keys: [key], limit: 1 });
-      return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
+      return this.#continuations.afterRetry(key);
     }
 
     this.#wake(true);
@@ -305,7 +271,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     answerFor: (state: JobState) => R,
     whyNot: (fate: AttemptFate, attempt: A) => R,
   ): Promise<R[]> {
-    await this.#afterEnding(ended);
+    await this.#continuations.afterEnding(ended);
 
     const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
     const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(attemptRefKey(attempt))));
@@ -322,50 +288,12 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     );
   }
 
-  async #whyNotRetried(job: JobSnapshot): Promise<RetryAnswer | null> {
-    const reason = whyNotRetried(job);
-    if (reason !== null) {
-      return reason;
-    }
-
-    const [parent] = await this.#session.read(deadParents(this.#session.tables, scopeHash(job.scope), job.id));
-    return parent === undefined ? null : 'parents_not_succeeded';
-  }
-
-  /** A later statement than the one that ended the parents, or it would not see their ends. */
-  async #afterEnding(ended: readonly MovedRow[]): Promise<void> {
-    const keys = ended.filter(({ state }) => endsForChildren.has(state)).map(row => [row.scope_hash, row.id] as const);
-    await this.#resolve({ of: 'children', keys, limit: maxResolved });
-
-    this.#wake(ended.some(({ state }) => state === 'queued'));
-  }
-
-  async #resolve(candidates: Candidates): Promise<ResolveAnswer> {
-    if (candidates.keys?.length === 0) {
-      return { queued: 0, cancelled: 0 };
-    }
-
-    const { tables, write } = this.#session;
-    const moved = await this.#dialect.resolveJobs(write, tables, candidates, this.#clock.now());
-    const queued = moved.filter(({ state }) => state === 'queued').length;
-
-    this.#wake(queued > 0);
-    return { queued, cancelled: moved.length - queued };
-  }
-
   #wake(isNeeded: boolean): void {
     if (isNeeded) {
       this.#hints.send({ kind: 'due' });
     }
   }
 }
-
-/** More attempts than any executor runs. */
-const maxHeld = 100_000;
-/** The ends that decide about children; an interrupted parent keeps them waiting. */
-const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
-/** More children than this of one group of parents are left to the maintenance. */
-const maxResolved = 10_000;
 
 function hashed({ scope, id }: JobKey): { scopeHash: string; id: string } {
   return { scopeHash: scopeHash(scope), id };

@@ -6,7 +6,7 @@ import type { JobSnapshot } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import type { StoreParts } from './mikro-orm-job-store.ts';
+import type { StoreParts } from './store-parts.ts';
 import { occurrenceOf } from '../core/occurrence-of.ts';
 import { toRecurringJob } from './recurring-row.ts';
 import type { Run } from './session.ts';

@@ -1,0 +1,82 @@
+import type { Clock } from '../core/clock.ts';
+import type { JobKey } from '../core/job-key.ts';
+import { scopeHash } from '../core/scope.ts';
+import type { JobSnapshot } from '../core/snapshot.ts';
+import type { ResolveAnswer, RetryAnswer } from '../core/store.ts';
+import type { HintChannel } from './hint-channel.ts';
+import type { Session } from './session.ts';
+import type { Candidates, MovedRow, SqlDialect } from './sql/dialect.ts';
+import type { StoreParts } from './store-parts.ts';
+import { deadParents } from './sql/shared/retry-job.ts';
+import { whyNotRetried } from './write-or-tell.ts';
+
+/** The ends that decide about children; an interrupted parent keeps them waiting. */
+const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
+/** More children than this of one group of parents are left to the maintenance. */
+const maxResolved = 10_000;
+
+/** Jobs that wait for parents: moves what can move, by state, in statements of their own. */
+export class Continuations {
+  readonly #session: Session;
+  readonly #dialect: SqlDialect;
+  readonly #clock: Clock;
+  readonly #hints: HintChannel;
+
+  constructor({ session, dialect, clock, hints }: Omit<StoreParts, 'creationClock'>) {
+    this.#session = session;
+    this.#dialect = dialect;
+    this.#clock = clock;
+    this.#hints = hints;
+  }
+
+  async resolve(keys: readonly JobKey[] | undefined, limit: number): Promise<ResolveAnswer> {
+    return this.#resolve(
+      keys === undefined
+        ? { of: 'all', limit }
+        : { of: 'keys', keys: keys.map(({ scope, id }) => [scopeHash(scope), id] as const), limit },
+    );
+  }
+
+  /** A later statement than the one that ended the parents, or it would not see their ends. */
+  async afterEnding(ended: readonly MovedRow[]): Promise<void> {
+    const keys = ended.filter(({ state }) => endsForChildren.has(state)).map(row => [row.scope_hash, row.id] as const);
+    await this.#resolve({ of: 'children', keys, limit: maxResolved });
+
+    this.#wake(ended.some(({ state }) => state === 'queued'));
+  }
+
+  /** Of a job that waits again since its retry. */
+  async afterRetry(key: JobKey): Promise<RetryAnswer> {
+    const { queued, cancelled } = await this.resolve([key], 1);
+    return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
+  }
+
+  async whyNotRetried(job: JobSnapshot): Promise<RetryAnswer | null> {
+    const reason = whyNotRetried(job);
+    if (reason !== null) {
+      return reason;
+    }
+
+    const [parent] = await this.#session.read(deadParents(this.#session.tables, scopeHash(job.scope), job.id));
+    return parent === undefined ? null : 'parents_not_succeeded';
+  }
+
+  async #resolve(candidates: Candidates): Promise<ResolveAnswer> {
+    if (candidates.keys?.length === 0) {
+      return { queued: 0, cancelled: 0 };
+    }
+
+    const { tables, write } = this.#session;
+    const moved = await this.#dialect.resolveJobs(write, tables, candidates, this.#clock.now());
+    const queued = moved.filter(({ state }) => state === 'queued').length;
+
+    this.#wake(queued > 0);
+    return { queued, cancelled: moved.length - queued };
+  }
+
+  #wake(isNeeded: boolean): void {
+    if (isNeeded) {
+      this.#hints.send({ kind: 'due' });
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import type { Clock } from '../core/clock.ts';
+import type { ExecutorRegistration, RenewAnswer } from '../core/store.ts';
+import type { Micros } from '../core/time.ts';
+import type { Session } from './session.ts';
+import {
+  insertExecutor,
+  lapseExecutors,
+  renewLease,
+  stopExecutor,
+  stopUnleasedExecutors,
+} from './sql/shared/executors.ts';
+import { runningJobs } from './sql/shared/running-jobs.ts';
+
+/** More attempts than any executor runs. */
+const maxHeld = 100_000;
+
+/** The executors and their leases. */
+export class ExecutorRegistry {
+  readonly #session: Session;
+  readonly #clock: Clock;
+
+  constructor(session: Session, clock: Clock) {
+    this.#session = session;
+    this.#clock = clock;
+  }
+
+  async register(executor: ExecutorRegistration): Promise<void> {
+    await this.#session.write(insertExecutor(this.#session.tables, executor, this.#clock.now()));
+  }
+
+  async retire(executorId: string): Promise<void> {
+    await this.#session.write(stopExecutor(this.#session.tables, executorId));
+  }
+
+  async retireUnleased(alive: readonly string[]): Promise<void> {
+    await this.#session.write(stopUnleasedExecutors(this.#session.tables, alive));
+  }
+
+  async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {
+    const { read, tables, write } = this.#session;
+    const [renewed] = await write(renewLease(tables, executorId, leaseUntil));
+    if (renewed === undefined) {
+      return { answer: 'lapsed' };
+    }
+
+    const held = await read(runningJobs(tables, { executorId, limit: maxHeld }));
+    return {
+      answer: 'renewed',
+      attempts: held.map(row => ({
+        token: row.attempt_token as string,
+        status: row.cancel_requested_at === null ? 'active' : 'cancel_requested',
+      })),
+    };
+  }
+
+  /** Declares dead whose lease is over; each is answered to one caller. */
+  async lapse(): Promise<string[]> {
+    const lapsed = await this.#session.write(lapseExecutors(this.#session.tables, this.#clock.now()));
+    return lapsed.map(row => row.id as string);
+  }
+}
