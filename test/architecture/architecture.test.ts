@@ -44,6 +44,10 @@ const cases: readonly Case[] = [
       'src/jobs.ts': `import './core/a.ts';\nimport './adapter/sql/x.ts';\nimport './index.ts';`,
       'src/index.ts': `export { Jobs } from './jobs.ts';\nexport { x } from './adapter/sql/x.ts';`,
       'src/adapter/y.ts': `import { Jobs } from '../jobs.ts';`,
+      'src/memory/m.ts': `import '../core/a.ts';\nimport '../executor/e.ts';\nimport './memory-jobs.ts';`,
+      'src/memory/memory-jobs.ts': `import '../executor/e.ts';\nimport './m.ts';\nimport '../adapter/y.ts';`,
+      'src/memory/index.ts': `export { m } from './m.ts';\nexport { n } from './memory-jobs.ts';`,
+      'src/conformance/f.ts': `import '../core/a.ts';\nimport '../memory/m.ts';`,
       'migrations/m.ts': `import '../src/core/a.ts';\nimport '../src/jobs.ts';`,
     },
     said: [
@@ -56,6 +60,10 @@ const cases: readonly Case[] = [
       'src/jobs.ts imports ./index.ts: jobs may not import index',
       'src/index.ts imports ./adapter/sql/x.ts: index may not import adapter',
       'src/adapter/y.ts imports ../jobs.ts: adapter may not import jobs',
+      'src/memory/m.ts imports ../executor/e.ts: memory may not import executor',
+      'src/memory/m.ts imports ./memory-jobs.ts: memory may not import memory jobs',
+      'src/memory/memory-jobs.ts imports ../adapter/y.ts: memory jobs may not import adapter',
+      'src/conformance/f.ts imports ../memory/m.ts: conformance may not import memory',
       'migrations/m.ts imports ../src/jobs.ts: migrations may not import jobs',
     ],
   },
@@ -76,7 +84,7 @@ const cases: readonly Case[] = [
       'src/executor/e.ts': `void import('@mikro-orm/core');\nimport 'node:fs';`,
       'src/jobs.ts': `import type { EntityManager } from '@mikro-orm/core';\nimport { MikroORM } from '@mikro-orm/core';`,
       'src/index.ts': `export * from '@mikro-orm/core';`,
-      'src/adapter/a.ts': `import { v4 } from 'uuid';\nimport { SqlEntityManager } from '@mikro-orm/sql';`,
+      'src/adapter/a.ts': `import { v4 } from 'uuid';\nimport { SqlEntityManager } from '@mikro-orm/sql';\nvoid import('pg');`,
     },
     said: [
       'src/core/a.ts imports @mikro-orm/core: not a package of core',
@@ -85,6 +93,7 @@ const cases: readonly Case[] = [
       'src/jobs.ts imports @mikro-orm/core: not a package of jobs',
       'src/index.ts imports @mikro-orm/core: not a package of index',
       'src/adapter/a.ts imports @mikro-orm/sql: not a package of adapter',
+      'src/adapter/a.ts imports pg: not a package of adapter',
     ],
   },
   {
@@ -120,14 +129,17 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    title: 'chance is an argument; only jobs.ts hands it in',
+    title: 'chance is an argument; only jobs.ts and memory-jobs.ts hand it in',
     rule: rules.chanceIsHandedIn,
     broken: {
       'src/jobs.ts': 'const random = Math.random;',
+      'src/memory/memory-jobs.ts': 'const random = Math.random;',
+      'src/memory/a.ts': 'Math.random()',
       'src/core/a.ts': '/** such as `Math.random()` */\nMath.floor(5 * Math.random());',
       'migrations/m.ts': 'const random = Math.random;',
     },
     said: [
+      'src/memory/a.ts:1 takes its own chances: Math.random',
       'src/core/a.ts:2 takes its own chances: Math.random',
       'migrations/m.ts:1 takes its own chances: Math.random',
     ],
@@ -175,10 +187,10 @@ const cases: readonly Case[] = [
     rule: rules.listedPackagesAreUsed,
     broken: {
       ...Object.fromEntries(tree),
-      'src/core/submission.ts': '',
+      'src/core/schedule.ts': '',
       'src/jobs.ts': `import 'node:timers/promises';`,
     },
-    said: ['src/core/ imports no uuid', 'src/jobs.ts imports no @mikro-orm/core'],
+    said: ['src/core/ imports no croner', 'src/jobs.ts imports no @mikro-orm/core'],
   },
 ];
 

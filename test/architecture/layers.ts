@@ -9,13 +9,17 @@ export interface Layer {
   readonly packages: readonly string[];
 }
 
-/** core ← entities ← adapter; core ← executor; core, entities ← unit of work; `jobs.ts` wires them, and only the index imports it. */
+/**
+ * core ← entities ← adapter; core ← executor; core, entities ← unit of work; `jobs.ts` wires them, and only the index imports it.
+ * core ← memory, which `memory-jobs.ts` wires; core ← conformance. A file's layer is
+ * the one whose path fits best.
+ */
 export const layers: readonly Layer[] = [
   {
     name: 'core',
     path: 'src/core/',
     layers: [],
-    packages: ['node:crypto', 'node:os', 'node:util', 'uuid'],
+    packages: ['croner', 'node:crypto', 'node:os', 'node:timers/promises', 'node:util', 'uuid'],
   },
   {
     name: 'entities',
@@ -27,7 +31,7 @@ export const layers: readonly Layer[] = [
     name: 'adapter',
     path: 'src/adapter/',
     layers: ['core', 'entities'],
-    packages: ['@mikro-orm/core', 'node:timers/promises', 'uuid'],
+    packages: ['@mikro-orm/core', 'node:crypto', 'node:timers/promises', 'uuid'],
   },
   {
     // never sees an EntityManager
@@ -43,7 +47,32 @@ export const layers: readonly Layer[] = [
     packages: ['@mikro-orm/core', 'node:async_hooks', 'node:crypto'],
   },
   {
-    // the only composition root
+    name: 'memory',
+    path: 'src/memory/',
+    layers: ['core'],
+    packages: ['uuid'],
+  },
+  {
+    name: 'conformance',
+    path: 'src/conformance/',
+    layers: ['core'],
+    packages: ['node:assert/strict'],
+  },
+  {
+    // the composition root of jobs in memory
+    name: 'memory jobs',
+    path: 'src/memory/memory-jobs.ts',
+    layers: ['core', 'executor', 'memory'],
+    packages: [],
+  },
+  {
+    name: 'memory index',
+    path: 'src/memory/index.ts',
+    layers: ['memory', 'memory jobs'],
+    packages: [],
+  },
+  {
+    // the composition root
     name: 'jobs',
     path: 'src/jobs.ts',
     layers: ['core', 'adapter', 'executor', 'unit of work'],

@@ -188,7 +188,7 @@ forEachDriver(driver => {
     await world.jobs.submit(work.create({}, { id: 'a' }));
     const executor = world.executor(
       [world.jobs.handler(work, async () => ran.open())],
-      { drainTimeout: 0, abortGrace: 0 },
+      { drainTimeout: 0, abortGrace: 100 },
       { settle: call => (++tries < 3 ? Promise.reject(new Error('no database')) : call()) },
     );
     await executor.start();

@@ -95,8 +95,11 @@ export function submissionOptions(): void {
   sendInvoice.create(input, { scope: undefined, retry: undefined });
   // @ts-expect-error an unknown option
   sendInvoice.create(input, { maxAttempt: 3 });
-  // @ts-expect-error not yet a word of this release
-  sendInvoice.create(input, { after: [] });
+  sendInvoice.create(input, { after: [sendInvoice.create(input), { scope: '', id: 'invoice-7' }] });
+  // @ts-expect-error a parent is a job, named by scope and id
+  sendInvoice.create(input, { after: ['invoice-7'] });
+  // @ts-expect-error a list, also of one
+  sendInvoice.create(input, { after: { scope: '', id: 'invoice-7' } });
   // @ts-expect-error a tenant that is null must not share the scope ''
   sendInvoice.create(input, { scope: null });
   // @ts-expect-error a priority is a number

@@ -93,8 +93,10 @@ export function wrongExecutors(): void {
   pg.executor({ handlers, concurrency: '5' });
   // @ts-expect-error no duration
   pg.executor({ handlers, drainTimeout: '30 parsecs' });
-  // @ts-expect-error not yet in this release
-  pg.executor({ handlers, lease: '60s' });
+  // @ts-expect-error a duration, or `false`
+  pg.executor({ handlers, lease: true });
+  // @ts-expect-error no duration
+  pg.executor({ handlers, clockSkew: 'none' });
   // @ts-expect-error an unknown option
   pg.executor({ handlers, concurency: 5 });
 }

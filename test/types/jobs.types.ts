@@ -2,13 +2,17 @@
 import {
   Jobs,
   type AttemptSnapshot,
+  type BulkAnswer,
   type CancelAnswer,
   type Clock,
   type Control,
+  type JobCounts,
+  type JobPage,
   type JobSnapshot,
   type JobState,
   type JobStore,
   type Logger,
+  type RecurringControl,
   type RetryAnswer,
   type RunNowAnswer,
   type StageResult,
@@ -94,7 +98,10 @@ export async function control(): Promise<void> {
   expectType<RetryAnswer>()(await acme.retry('a', { at: new Date() }));
   expectType<RunNowAnswer>()(await acme.runNow('a'));
   void (true satisfies SameType<CancelAnswer, 'cancelled' | 'requested' | 'finished' | 'not_found'>);
-  void (true satisfies SameType<RetryAnswer, 'queued' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'not_found'>);
+  void (true satisfies SameType<
+    RetryAnswer,
+    'queued' | 'awaiting' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'parents_not_succeeded' | 'not_found'
+  >);
   void (true satisfies SameType<RunNowAnswer, 'due' | 'not_queued' | 'not_found'>);
   // @ts-expect-error which scope?
   await jobs().scope().get('a');
@@ -106,6 +113,47 @@ export async function control(): Promise<void> {
   await acme.retry('a', { at: '2026-01-01' });
   // @ts-expect-error not yet a word of this release
   await acme.resurrect('a');
+}
+
+export async function recurring(): Promise<void> {
+  await jobs().recurring.upsert('close-eu', {
+    cron: '0 3 * * *',
+    timeZone: 'Europe/Berlin',
+    missed: 'one',
+    overlap: 'skip',
+    job: submission,
+  });
+  await jobs()
+    .scope('acme')
+    .recurring.upsert('hourly', { cron: '0 * * * *', job: submission, missed: { upTo: 3 } });
+  expectType<RecurringControl>()(jobs().recurring);
+  expectType<string[]>()(await jobs().recurring.replaceAll({ 'close-eu': { cron: '0 3 * * *', job: submission } }));
+  expectType<boolean>()(await jobs().recurring.pause('close-eu'));
+  expectType<JobSnapshot | null>()(await jobs().recurring.runNow('close-eu'));
+  // @ts-expect-error no job
+  await jobs().recurring.upsert('close-eu', { cron: '0 3 * * *' });
+  // @ts-expect-error a definition is no submission
+  await jobs().recurring.upsert('close-eu', { cron: '0 3 * * *', job: sendInvoice });
+  // @ts-expect-error not a word for what was missed
+  await jobs().recurring.upsert('close-eu', { cron: '0 3 * * *', job: submission, missed: 'all' });
+  // @ts-expect-error nor for an overlap
+  await jobs().recurring.upsert('close-eu', { cron: '0 3 * * *', job: submission, overlap: 'replace' });
+}
+
+export async function operating(): Promise<void> {
+  const { admin, queues } = jobs();
+  await queues.limit('mail', 5, { actor: 'ann' });
+  await queues.limit('mail', null);
+  await queues.pause('mail');
+  expectType<JobPage>()(await admin.list({ states: ['failed'] }, { limit: 10 }));
+  expectType<JobCounts>()(await admin.counts());
+  expectType<BulkAnswer>()(await admin.retryAll({ reasons: ['timeout'] }, { limit: 500, actor: 'ann', preview: true }));
+  // @ts-expect-error how many at most?
+  await admin.cancelAll({ queues: ['mail'] }, {});
+  // @ts-expect-error no state of ours
+  await admin.list({ states: ['stuck'] });
+  // @ts-expect-error a scope's reads can't name another one
+  await jobs().scope('acme').list({ scope: 'other' });
 }
 
 /** A switch over the states is closed: a state that is added breaks it at compile time. */

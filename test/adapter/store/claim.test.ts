@@ -186,7 +186,11 @@ forEachDriver(driver => {
     await aDueJob(on);
 
     expect(await on.store.claim(aClaim({ queues: [] }))).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
-    expect(await on.store.claim(aClaim({ definitions: [] }))).toEqual({ attempts: [], nextDueAt: null, isHeldBack: false });
+    expect(await on.store.claim(aClaim({ definitions: [] }))).toEqual({
+      attempts: [],
+      nextDueAt: null,
+      isHeldBack: false,
+    });
   });
 
   test('a queue or definition that is named twice is served once', async () => {

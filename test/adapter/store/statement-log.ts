@@ -11,11 +11,14 @@ export class StatementLog {
     logger: message => void this.#lines.push(message),
   };
 
-  /** The statements of one call, in their order. */
+  /** The statements of one call, in their order; not the notification of an earlier call, which follows that by itself. */
   async of(call: () => Promise<unknown>): Promise<string[]> {
     this.#lines.length = 0;
     await call();
 
-    return this.#lines.splice(0).map(line => line.replace(/^\[query\] /, '').replace(/ \[took .*$/s, ''));
+    return this.#lines
+      .splice(0)
+      .map(line => line.replace(/^\[query\] /, '').replace(/ \[took .*$/s, ''))
+      .filter(statement => !statement.startsWith('select pg_notify('));
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { JobIdentityConflictError } from '../../../src/core/errors.ts';
-import { aSubmission, sendMail, someSubmissions, useJobs } from '../../support/builders.ts';
+import { anExecutor, aSubmission, sendMail, someSubmissions, useJobs } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
 import { aDueJob, aJobIn, aRunningJob, countJobs, keyOf, refOf, start, stored, succeeded } from './given.ts';
 
@@ -146,7 +146,12 @@ forEachDriver(driver => {
     await on.store.submit(batch);
     on.clock.advance(1000);
 
-    const { attempts } = await on.store.claim({ executorId: 'executor-1', definitions: [sendMail], queues: null, limit: 5 });
+    const { attempts } = await on.store.claim({
+      executorId: 'executor-1',
+      definitions: [sendMail],
+      queues: null,
+      limit: 5,
+    });
 
     expect(attempts.map(({ id }) => id)).toEqual(batch.map(({ id }) => id));
   });
@@ -243,6 +248,7 @@ forEachDriver(driver => {
       },
     );
     const [submitted] = await on.store.submit([submission]);
+    await on.store.register(anExecutor({ id: text, name: text, host: text }));
     on.clock.advance(1000);
     const { attempts } = await on.store.claim({ executorId: text, definitions: [sendMail], queues: [text], limit: 1 });
     await on.store.progress([{ ...refOf(attempts[0]!), value: 1, message: text }]);
