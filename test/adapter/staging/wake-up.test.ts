@@ -21,7 +21,7 @@ forEachDriver(driver => {
     await em.commit();
 
     expect([before, [...hints]]).toEqual([[], [due]]);
-    hints.stop();
+    await hints.stop();
   });
 
   test('at that time every other connection sees the job', async () => {
@@ -34,7 +34,7 @@ forEachDriver(driver => {
     await host.orm.em.fork().transactional(em => host.jobs.stage(em, aSubmission({ id: 'job-1' })));
 
     expect(await seen).toEqual(['job-1']);
-    stop();
+    await stop();
   });
 
   test('several stages in one transaction are one wake-up', async () => {
@@ -46,7 +46,7 @@ forEachDriver(driver => {
     });
 
     expect([...hints]).toEqual([due]);
-    hints.stop();
+    await hints.stop();
   });
 
   test.each([
@@ -90,7 +90,7 @@ forEachDriver(driver => {
     await run(host).catch(() => {});
 
     expect([...hints]).toEqual([]);
-    hints.stop();
+    await hints.stop();
   });
 
   test('a stage that finds its job wakes nobody', async () => {
@@ -102,7 +102,7 @@ forEachDriver(driver => {
     await host.jobs.submit(submission);
 
     expect([...hints]).toEqual([]);
-    hints.stop();
+    await hints.stop();
   });
 
   test('submit() wakes when it resolves', async () => {
@@ -112,7 +112,7 @@ forEachDriver(driver => {
     await host.jobs.submit(someSubmissions(2));
 
     expect([...hints]).toEqual([due, due]);
-    hints.stop();
+    await hints.stop();
   });
 
   test('a submit() that is refused wakes nobody', async () => {
@@ -124,7 +124,7 @@ forEachDriver(driver => {
     ).rejects.toMatchObject({ code: 'JOB_IDENTITY_CONFLICT' });
 
     expect([...hints]).toEqual([]);
-    hints.stop();
+    await hints.stop();
   });
 
   describe.each([
@@ -147,7 +147,7 @@ forEachDriver(driver => {
 
       expect(heardBefore).toEqual(Array.from({ length: depth }, () => 0));
       expect([...hints]).toEqual([due]);
-      hints.stop();
+      await hints.stop();
     });
 
     test('a listener hears of a job staged in a savepoint after begin() when that commits', async () => {
@@ -160,7 +160,7 @@ forEachDriver(driver => {
       await em.commit();
 
       expect([before, [...hints]]).toEqual([[], [due]]);
-      hints.stop();
+      await hints.stop();
     });
   });
 
@@ -189,7 +189,7 @@ forEachDriver(driver => {
     await run(host);
 
     expect([...hints]).toEqual([due]);
-    hints.stop();
+    await hints.stop();
   });
 
   test('a listener hears of a job staged in a hook of an implicit flush after that flush', async () => {
@@ -206,7 +206,7 @@ forEachDriver(driver => {
 
   test('a listener that has unsubscribed hears nothing', async () => {
     const hints = listening(host);
-    hints.stop();
+    await hints.stop();
 
     await host.jobs.submit(aSubmission());
 
@@ -240,7 +240,7 @@ forEachDriver(driver => {
 });
 
 /** What a listener has heard so far. */
-function listening({ jobs }: Host): Iterable<StoreHint> & { stop(): void } {
+function listening({ jobs }: Host): Iterable<StoreHint> & { stop(): Promise<void> } {
   const heard: StoreHint[] = [];
   const stop = jobs.store.subscribe(hint => heard.push(hint));
 

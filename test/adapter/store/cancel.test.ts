@@ -109,7 +109,7 @@ forEachDriver(driver => {
     await on.store.cancel(queued, {});
     await on.store.cancel(running, {});
 
-    unsubscribe();
+    await unsubscribe();
     expect(hints).toEqual([{ kind: 'cancel', key: running }]);
   });
 });

@@ -75,14 +75,10 @@ export class World {
       hints: new HintChannel(),
     };
     const session = new OwnSession(em as never, dialect, Math.random);
-    const real = new MikroOrmHandlerEnvironment<EntityManager>(
-      em as never,
-      session,
-      dialect,
-      transaction =>
-        tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction) }), {
-          ...(taps.settleInTransaction && { settle: taps.settleInTransaction }),
-        }),
+    const real = new MikroOrmHandlerEnvironment<EntityManager>(em as never, session, dialect, transaction =>
+      tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction) }), {
+        ...(taps.settleInTransaction && { settle: taps.settleInTransaction }),
+      }),
     );
     const environment: ExecutorEnvironment<EntityManager> = {
       check: () => real.check(),
