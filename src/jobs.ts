@@ -49,7 +49,7 @@ export interface JobsOptions<Em extends EntityManager> {
   /** Pino-shaped. @default warnings and errors to the console */
   readonly logger?: Logger;
   /**
-   * How long `submit()` waits for a connection before it gives up with a `ConnectionTimeoutError`. MikroORM 7; with 6 the
+   * How long `submit()` and `unitOfWork` wait for a connection before it gives up with a `ConnectionTimeoutError`. MikroORM 7; with 6 the
    * pool's own limit holds, a minute by default. @default '30s'
    */
   readonly connectionTimeout?: Duration;
@@ -138,6 +138,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       fork: () => em.fork({ disableContextResolution: true }) as Em,
       refuseAmbientTransaction: operation => this.#refuseTransaction(operation, 'Call it outside of yours.'),
       stage: (transaction, submissions) => stage(this.#staging, transaction, submissions.map(checkedSubmission)),
+      connectionTimeoutMs,
       retry: write => retryTransient(write, random),
       delay: (ms, signal) => delay(ms, undefined, { signal }),
       clock,

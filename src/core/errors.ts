@@ -203,7 +203,7 @@ export class ConnectionTimeoutError extends JobsError {
   constructor(operation: string, options?: ErrorOptions) {
     super(
       `${operation} got no connection in time. Is it awaited beside an open \`em.begin()\` on a driver or pool with one ` +
-        'connection? Use `stage()` there. The same submission may be submitted again.',
+        'connection? Use that transaction there (`stage()`), or call it afterwards. It may be called again as it was.',
       options,
     );
   }

@@ -171,6 +171,13 @@ describe('a text that every database stores, of at most 8,192 bytes, at once', (
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxErrorBytes);
   }); // prettier-ignore
 
+  test('a long text fills them', () => {
+    const errors = Array.from({ length: 5 }, (_, index) => new Error(`${index}${'x'.repeat(4000)}`));
+
+    expect(maxErrorBytes).toBe(8192);
+    expect(Buffer.byteLength(errorText(new AggregateError(errors)))).toBe(8192);
+  });
+
   test('cutting breaks no character', () => {
     expect(errorText(new Error('🏭'.repeat(17_500)))).not.toContain('\ufffd');
     expect(errorText(new Error(`x${'🏭'.repeat(17_500)}`))).not.toContain('\ufffd');

@@ -110,6 +110,10 @@ describe('raw JSON text', () => {
     expect(create).toThrow(expect.objectContaining({ field: 'payload', rule: 'be JSON text' }));
   });
 
+  test('what the parser said is kept as the cause', () => {
+    expect(() => sendMail.createFromJson('[1,]')).toThrow(expect.objectContaining({ cause: expect.any(Error) }));
+  });
+
   test('a lone surrogate that is not escaped is refused, as no database would store it', () => {
     expect(() => sendMail.createFromJson('"\ud800"')).toThrow('expected `payload` to be well-formed text without NUL');
   });

@@ -3,7 +3,7 @@ import type { Attempt, Settlement } from '../../src/core/attempt.ts';
 import { failureReasons } from '../../src/core/failure-reason.ts';
 import { PermanentError, RetryAfterError, SnoozeError } from '../../src/core/handler-errors.ts';
 import type { Outcome } from '../../src/core/outcome.ts';
-import { maxResultRefLength, settlementFor, type SettlementContext } from '../../src/core/settlement.ts';
+import { settlementFor, type SettlementContext } from '../../src/core/settlement.ts';
 import { latestInstant } from '../../src/core/time.ts';
 import { anAttempt, aPolicy, now } from './builders.ts';
 
@@ -78,8 +78,8 @@ describe('what is written for an attempt that ended', () => {
     ['its payload was none', invalid, {}, {}, { outcome: 'failed', failureReason: 'payload_invalid' }],
     ['its payload was none, and it has starts left', invalid, { attempt: 1 }, {}, { outcome: 'failed', failureReason: 'payload_invalid' }],
 
-    ['its reference has 2,048 characters', returned('x'.repeat(maxResultRefLength)), {}, {}, { outcome: 'succeeded' }],
-    ['its reference has 2,049 characters', returned('x'.repeat(maxResultRefLength + 1)), {}, {}, { outcome: 'failed', failureReason: 'result_invalid' }],
+    ['its reference has 2,048 characters', returned('x'.repeat(2048)), {}, {}, { outcome: 'succeeded' }],
+    ['its reference has 2,049 characters', returned('x'.repeat(2049)), {}, {}, { outcome: 'failed', failureReason: 'result_invalid' }],
     ['its reference has NUL', returned('a\u0000'), {}, {}, { outcome: 'failed', failureReason: 'result_invalid' }],
     ['its reference has a lone surrogate', returned('\ud800'), {}, {}, { outcome: 'failed', failureReason: 'result_invalid' }],
     ['it returned an object', returned({ ok: true }), {}, {}, { outcome: 'failed', failureReason: 'result_invalid' }],

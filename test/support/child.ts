@@ -27,7 +27,7 @@ export function spawnNode(
   const child = spawn(process.execPath, [...nodeFlags(), path.resolve(root, script), ...args], {
     cwd: root,
     env: { ...process.env, NODE_OPTIONS: undefined, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   let stdout = '';
   let stderr = '';
@@ -71,8 +71,10 @@ export function spawnNode(
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 function nodeFlags(): string[] {
-  const flags = ['--disable-warning=ExperimentalWarning'];
-  if (process.env.MIKRO_ORM_MAJOR !== '6') return flags;
+  const hooks = ['die-with-parent.mjs', ...(process.env.MIKRO_ORM_MAJOR === '6' ? ['mikro-orm-6-hooks.mjs'] : [])];
 
-  return [...flags, '--import', pathToFileURL(path.join(root, 'test/support/mikro-orm-6-hooks.mjs')).href];
+  return [
+    '--disable-warning=ExperimentalWarning',
+    ...hooks.flatMap(hook => ['--import', pathToFileURL(path.join(root, 'test/support', hook)).href]),
+  ];
 }

@@ -8,7 +8,8 @@ import {
 } from '@mikro-orm/core';
 import { aSubmission } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { Order, anOrder, jobIds, orderIds, useHost, type Host } from './host.ts';
+import { jobIds, orderIds, useHost, type Host } from './host.ts';
+import { Order, anOrder } from './order.ts';
 
 type Stage = (em: EntityManager) => Promise<unknown>;
 

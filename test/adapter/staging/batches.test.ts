@@ -3,7 +3,8 @@ import type { Submission } from '../../../src/core/submission.ts';
 import type { StageResult } from '../../../src/core/snapshot.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { anOrder, jobIds, orderIds, sentDuring, useHost, type Host } from './host.ts';
+import { jobIds, orderIds, sentDuring, useHost, type Host } from './host.ts';
+import { anOrder } from './order.ts';
 
 const ways: { title: string; send: (host: Host, batch: readonly Submission[]) => Promise<StageResult[]> }[] = [
   { title: 'submit()', send: ({ jobs }, batch) => jobs.submit(batch) },

@@ -11,7 +11,8 @@ import { Job, jobEntities } from '../../../src/entities/index.ts';
 import { ShoutingNamingStrategy } from '../../entities/shouting-naming-strategy.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { closeOrm, dbNameOf, dropOrm, forEachDriver, postgresUrl } from '../../support/orm.ts';
-import { createHost, idsIn, jobIds, openHost, orderSchema, type Host, type HostOptions } from './host.ts';
+import { createHost, idsIn, jobIds, openHost, type Host, type HostOptions } from './host.ts';
+import { orderSchema } from './order.ts';
 
 /** Everything that stage and submit do, once each. */
 async function useBoth({ orm, jobs }: Host): Promise<unknown[]> {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
-import { defineEntity, p, type EntityManager } from '@mikro-orm/core';
+import type { EntityManager } from '@mikro-orm/core';
 import type { Options } from '@mikro-orm/postgresql';
 import { jobEntities } from '../../../src/entities/index.ts';
 import { Jobs, type JobsOptions } from '../../../src/jobs.ts';
@@ -13,23 +13,7 @@ import {
   type Driver,
   type TestOrm,
 } from '../../support/orm.ts';
-
-/** The business row beside the job. */
-export class Order {
-  id!: string;
-  note!: string | null;
-}
-
-export const orderSchema = defineEntity({
-  class: Order,
-  name: 'Order',
-  tableName: 'order_',
-  properties: { id: p.string().primary(), note: p.string().nullable() },
-});
-
-export function anOrder(id: string, note: string | null = null): Order {
-  return Object.assign(new Order(), { id, note });
-}
+import { orderSchema } from './order.ts';
 
 /** A host application: business rows, jobs, and what its ORM has sent to the database. */
 export interface Host {

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { anOrder, jobIds, orderIds, useHost } from './host.ts';
+import { jobIds, orderIds, useHost } from './host.ts';
+import { anOrder } from './order.ts';
 
 forEachDriver(driver => {
   const host = useHost(driver);

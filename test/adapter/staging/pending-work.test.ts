@@ -3,7 +3,8 @@ import { FlushMode, type EntityManager } from '@mikro-orm/core';
 import { Job } from '../../../src/entities/index.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { Order, anOrder, jobIds, sentDuring, useHost, type Host } from './host.ts';
+import { jobIds, sentDuring, useHost, type Host } from './host.ts';
+import { Order, anOrder } from './order.ts';
 
 forEachDriver(driver => {
   const host = useHost(driver);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { aSubmission } from '../../support/builders.ts';
 import { dropOrm, forEachDriver, type Driver } from '../../support/orm.ts';
-import { anOrder, createHost, jobIds, orderIds, type Host } from './host.ts';
+import { createHost, jobIds, orderIds, type Host } from './host.ts';
+import { anOrder } from './order.ts';
 
 /** What a trigger of the host's does with a job whose queue is 'guarded'. */
 const skipping: Record<Driver, string[]> = {

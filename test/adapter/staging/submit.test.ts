@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { RequestContext, TransactionPropagation, type FlushEventArgs } from '@mikro-orm/core';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
-import { Order, anOrder, createHost, jobIds, openHost, orderIds, sentDuring, useHost, type Host } from './host.ts';
+import { createHost, jobIds, openHost, orderIds, sentDuring, useHost, type Host } from './host.ts';
+import { Order, anOrder } from './order.ts';
 
 type Submit = () => Promise<unknown>;
 

@@ -3,7 +3,8 @@ import { RequestContext } from '@mikro-orm/core';
 import type { StoreHint } from '../../../src/core/store.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
-import { anOrder, createHost, idsIn, openHost, useHost, type Host } from './host.ts';
+import { createHost, idsIn, openHost, useHost, type Host } from './host.ts';
+import { anOrder } from './order.ts';
 
 const due: StoreHint = { kind: 'due' };
 

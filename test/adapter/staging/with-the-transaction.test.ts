@@ -2,7 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { Pool } from 'pg';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { forEachDriver, mikroOrmMajor } from '../../support/orm.ts';
-import { anOrder, jobIds, openHost, orderIds, useHost, type Host } from './host.ts';
+import { jobIds, openHost, orderIds, useHost, type Host } from './host.ts';
+import { anOrder } from './order.ts';
 
 forEachDriver(driver => {
   const host = useHost(driver);
