@@ -77,7 +77,26 @@ function whyLeftOut({ needs }: Fact, { abilities }: Harness): string | null {
   return missing.length === 0 ? null : `the harness lacks ${missing.join(' and ')}`;
 }
 
+/** What is read of an `AssertionError`, or of whatever was thrown. */
+interface Failure {
+  readonly message?: string;
+  readonly operator?: string;
+  readonly actual?: unknown;
+  readonly expected?: unknown;
+}
+
 function indented(why: unknown): string {
-  const text = why instanceof Error ? why.message : String(why);
-  return text.replaceAll(/^/gm, '          ');
+  return textOf(why).replaceAll(/^/gm, '          ');
+}
+
+/** With both values also where a message of ours stands in place of them, as it does on older versions of Node. */
+function textOf(why: unknown): string {
+  const { message = String(why), operator = '', actual, expected } = why as Failure;
+  const isComparison = operator.endsWith('trictEqual') && !message.includes('actual') && !message.includes(' !== ');
+
+  return isComparison ? `${message}: expected ${shown(expected)}, got ${shown(actual)}` : message;
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
 }
