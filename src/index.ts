@@ -117,11 +117,17 @@ export type {
   UnknownJobs,
 } from './core/admin.ts';
 export { WaitTimeoutError } from './core/wait.ts';
-export type { QueueSettings } from './core/queues.ts';
+export type { QueueSettings, QueueStore } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';
-export type { Overlap } from './core/recurring.ts';
+export type { Firing, JobTemplate, Overlap, RecurringStore, RecurringUpsert } from './core/recurring.ts';
 export type { RecurringControl, RecurringOptions, RecurringSnapshot } from './core/recurring-control.ts';
+// Decisions that every store takes alike: for a store of your own.
+export { CreationClock } from './core/clock.ts';
+export { occurrenceOf } from './core/occurrence-of.ts';
+export { refuseCircle } from './core/refuse-circle.ts';
+export { differencesBetween, type RequestFields } from './core/same-request.ts';
+export type { Micros } from './core/time.ts';
 
 export {
   InboxMessage,
