@@ -13,8 +13,8 @@ import { StartedExecutor } from './started-executor.ts';
 /**
  * Runs the jobs of its handlers, from `start()` to `stop()`; and again after the next `start()`.
  *
- * It holds its jobs without a lease: one process at a time may run executors on one database. Several executors in that
- * process, for different queues perhaps, are fine.
+ * It holds its jobs under a lease, so any number of processes may run executors on one database; with `lease: false` one process at a
+ * time may. Several executors in a process, for different queues perhaps, are fine.
  */
 export class Executor<Em> {
   readonly #host: ExecutorHost<Em>;

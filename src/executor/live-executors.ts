@@ -1,5 +1,5 @@
 /**
- * The executors of this process that have started and not stopped. They hold their jobs without a lease, so nothing in the
- * database tells them from those of a killed process.
+ * The executors of this process that have started and not stopped. Of those without a lease nothing in the
+ * database tells whether they are alive.
  */
 export const liveExecutors = new Set<string>();
