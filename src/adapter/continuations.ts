@@ -5,13 +5,16 @@ import type { JobSnapshot } from '../core/snapshot.ts';
 import type { ResolveAnswer, RetryAnswer } from '../core/store.ts';
 import type { HintChannel } from './hint-channel.ts';
 import type { Session } from './session.ts';
-import type { Candidates, MovedRow, SqlDialect } from './sql/dialect.ts';
+import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
 import type { StoreParts } from './store-parts.ts';
 import { deadParents } from './sql/shared/retry-job.ts';
 import { whyNotRetried } from './write-or-tell.ts';
 
 /** The ends that decide about children; an interrupted parent keeps them waiting. */
 const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
+/** A job that was ended; where nobody looked whether others wait for it, they may. */
+type EndedJobRow = MovedRow & Partial<Pick<EndedRow, 'is_parent'>>;
+
 /** More children than this of one group of parents are left to the maintenance. */
 const maxResolved = 10_000;
 
@@ -38,8 +41,8 @@ export class Continuations {
   }
 
   /** A later statement than the one that ended the parents, or it would not see their ends. */
-  async afterEnding(ended: readonly MovedRow[]): Promise<void> {
-    const keys = ended.filter(({ state }) => endsForChildren.has(state)).map(row => [row.scope_hash, row.id] as const);
+  async afterEnding(ended: readonly EndedJobRow[]): Promise<void> {
+    const keys = ended.filter(isAwaited).map(row => [row.scope_hash, row.id] as const);
     await this.#resolve({ of: 'children', keys, limit: maxResolved });
 
     this.#wake(ended.some(({ state }) => state === 'queued'));
@@ -68,10 +71,17 @@ export class Continuations {
 
     const { tables, write } = this.#session;
     const moved = await this.#dialect.resolveJobs(write, tables, candidates, this.#clock.now());
-    const queued = moved.filter(({ state }) => state === 'queued').length;
+    const cancelled = moved.filter(({ state }) => state === 'cancelled');
+    const queued = moved.length - cancelled.length;
 
     this.#wake(queued > 0);
-    return { queued, cancelled: moved.length - queued };
+    return { queued, cancelled: cancelled.length + (await this.#cancelBelow(cancelled)) };
+  }
+
+  /** A child that was committed beside the cascade wasn't seen by it, nor saw its parent's end. @returns how many there were */
+  async #cancelBelow(cancelled: readonly MovedRow[]): Promise<number> {
+    const keys = cancelled.map(row => [row.scope_hash, row.id] as const);
+    return (await this.#resolve({ of: 'children', keys, limit: maxResolved })).cancelled;
   }
 
   #wake(isNeeded: boolean): void {
@@ -79,4 +89,8 @@ export class Continuations {
       this.#hints.send({ kind: 'due' });
     }
   }
+}
+
+function isAwaited({ state, is_parent: isParent = true }: EndedJobRow): boolean {
+  return Boolean(isParent) && endsForChildren.has(state);
 }
