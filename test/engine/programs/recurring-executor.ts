@@ -12,9 +12,11 @@ const executor = jobs.executor({
   maintenanceInterval: 100,
 });
 
+const terminated = new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
+
 await executor.start();
 console.log('started');
-await new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
+await terminated;
 await executor.stop();
 await closeOrm(orm);
 console.log('stopped');
