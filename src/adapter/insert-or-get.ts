@@ -5,6 +5,7 @@ import { refuseCircle } from '../core/refuse-circle.ts';
 import { differencesBetween, type RequestFields } from '../core/same-request.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
+import { chunksOf, insertsOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
 import type { Run } from './session.ts';
 import type { JobKeyRow, SqlDialect } from './sql/dialect.ts';
@@ -15,9 +16,6 @@ import type { Tables } from './tables.ts';
 
 /** A holder may end and free its unique key between our insert and our look; then the insert is tried again, so often. */
 const maxRounds = 3;
-/** How many jobs, and how many characters of payload, one statement carries. */
-const maxRows = 1000;
-const maxCharacters = 16_000_000;
 
 interface Item {
   readonly submission: Submission;
@@ -38,7 +36,7 @@ export async function insertOrGet(
   refuseCircle(submissions);
 
   try {
-    for (const chunk of chunksOf([...items.values()])) {
+    for (const chunk of insertsOf([...items.values()])) {
       await storeChunk(to, chunk);
     }
     await waitForParents(to, [...items.values()].filter(isCreatedAwaiting), clock);
@@ -230,35 +228,6 @@ function checkSameRequest(stored: RequestFields & JobKey, submitted: Submission)
   const differences = differencesBetween(stored, submitted);
   if (differences.length > 0) {
     throw new JobIdentityConflictError({ scope: submitted.scope, id: submitted.id }, differences);
-  }
-}
-
-/**
- * As many items as one statement should carry, each unique key once: of two items with one key the first is stored, whatever the
- * order in which the statement inserts.
- */
-function* chunksOf(items: readonly Item[]): Generator<Item[]> {
-  let chunk: Item[] = [];
-  let characters = 0;
-  let hashes = new Set<string | null>();
-
-  for (const item of items) {
-    const { payload, unique_hash: hash } = item.row;
-    const isFull = chunk.length === maxRows || characters + payload.length > maxCharacters;
-
-    if (chunk.length > 0 && (isFull || (hash !== null && hashes.has(hash)))) {
-      yield chunk;
-      chunk = [];
-      characters = 0;
-      hashes = new Set();
-    }
-    chunk.push(item);
-    characters += payload.length;
-    hashes.add(hash);
-  }
-
-  if (chunk.length > 0) {
-    yield chunk;
   }
 }
 

@@ -37,7 +37,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new coreErrors.EntitiesNotRegisteredError(['DurableJob']), 'ENTITIES_NOT_REGISTERED', /DurableJob: add `\.\.\.jobEntities` .* to `entities`/],
   [new coreErrors.SchemaMissingError({ cause }), 'SCHEMA_MISSING', /npx mikro-orm migration:create.*migration:up/],
   [new coreErrors.UnsupportedDriverError('MySqlDriver'), 'UNSUPPORTED_DRIVER', /SQLite and PostgreSQL .* not with MySqlDriver/],
-  [new coreErrors.ConnectionTimeoutError('submit()', { cause }), 'CONNECTION_TIMEOUT', /submit\(\) got no connection .* `stage\(\)`.* may be called again/],
+  [new coreErrors.ConnectionTimeoutError('submit()', { cause }), 'CONNECTION_TIMEOUT', /submit\(\) got no connection .*`stage\(\)`.* may be called again/],
   [new coreErrors.InsertRefusedError(key), 'INSERT_REFUSED', /"order-1" in scope "acme" .* a trigger or a rule/],
   [new handlerErrors.PermanentError('declined', { cause }), 'PERMANENT', /^declined$/],
   [new handlerErrors.RetryAfterError('1m', 'busy', { cause }), 'RETRY_AFTER', /^busy$/],

@@ -3,7 +3,7 @@ import type { Submission } from '../../../src/core/submission.ts';
 import type { StageResult } from '../../../src/core/snapshot.ts';
 import { aSubmission, buildReport } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { jobIds, untilBlocked, useHost, type Host } from './host.ts';
+import { jobIds, sentDuring, untilBlocked, useHost, type Host } from './host.ts';
 
 const ways: { title: string; send: (host: Host, batch: readonly Submission[]) => Promise<StageResult[]> }[] = [
   { title: 'submit()', send: ({ jobs }, batch) => jobs.submit(batch) },
@@ -87,6 +87,20 @@ forEachDriver(driver => {
 
       expect(told(results)).toEqual([`${ids[0]} none`, `${ids[0]} uniqueKey`, `${ids[0]} uniqueKey`]);
       expect(await jobIds(host)).toEqual([ids[0]]);
+    });
+
+    test('many keys twice in a batch cost no statement of their own', async () => {
+      const batch = [0, 1].flatMap(turn =>
+        Array.from({ length: 50 }, (_, key) => keyed(`${key}-${turn}`, `key-${key}`)),
+      );
+
+      const sent = await sentDuring(host, async () => {
+        const results = await send(host, batch.toReversed());
+        expect(results.map(({ matched }) => matched)).toEqual(batch.map((_, at) => (at < 50 ? 'none' : 'uniqueKey')));
+      });
+
+      expect(sent.filter(statement => statement.includes('durable_job')).length).toBeLessThanOrEqual(4);
+      expect((await jobIds(host)).every(id => id.endsWith('-1'))).toBe(true);
     });
 
     test('a batch with a conflict gives back the keys that it took', async () => {

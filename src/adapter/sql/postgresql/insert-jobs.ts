@@ -30,7 +30,7 @@ export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
     ) as x
     where not exists (select 1 from ${t.job} j where j.scope_hash = x.scope_hash and j.id = x.id)
       and not exists (select 1 from ${t.job} j where j.unique_hash = x.unique_hash)
-    order by x.unique_hash nulls first, x.scope_hash, x.id
+    order by x.unique_hash nulls first, x.scope_hash, x.id collate "C"
     on conflict do nothing
     returning scope_hash, id
   `;
