@@ -1,4 +1,3 @@
-import { v4 as uuidV4 } from 'uuid';
 import type { Attempt } from '../core/attempt.ts';
 import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
@@ -113,8 +112,7 @@ export class DueJobs {
     now: Micros,
     session: Session = this.#session,
   ): Promise<Attempt[]> {
-    const tokens = Array.from({ length: limit }, () => uuidV4());
-    const rows = await this.#dialect.claimJobs(session, { lanes: lanes.map(bareLane), executorId, tokens, now });
+    const rows = await this.#dialect.claimJobs(session, { lanes: lanes.map(bareLane), executorId, limit, now });
 
     return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
   }

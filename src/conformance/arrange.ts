@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from './assert.ts';
 import type { Attempt, AttemptRef, Settlement } from '../core/attempt.ts';
 import { defineJob } from '../core/definition.ts';
 import type { JobKey } from '../core/job-key.ts';

@@ -93,7 +93,9 @@ export class Poller {
     answer.attempts.forEach(attempt => this.#parts.begin(attempt));
     // On SQLite no statement gives way to timers.
     await nextTurn();
-    if (answer.attempts.length < slots) {
+    // What ended while the claim was under way may have made room under a cap that it still saw as reached.
+    const mayHaveRoom = answer.isHeldBack && this.#freed.isPending;
+    if (answer.attempts.length < slots && !mayHaveRoom) {
       await this.#due.wait(this.#restMs(answer), stopping);
     }
   }

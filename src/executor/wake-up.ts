@@ -11,6 +11,11 @@ export class WakeUp {
     this.#wake?.();
   }
 
+  /** Whether there was a notification since the last clearing. */
+  get isPending(): boolean {
+    return this.#isPending;
+  }
+
   /** Forgets what was notified so far. Whoever is about to look calls it first, so that nothing is missed in between. */
   clear(): void {
     this.#isPending = false;

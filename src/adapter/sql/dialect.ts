@@ -52,8 +52,7 @@ export interface Lane {
 export interface Claim {
   readonly lanes: readonly Lane[];
   readonly executorId: string;
-  /** One for each job that may be claimed. */
-  readonly tokens: readonly string[];
+  readonly limit: number;
   readonly now: Micros;
 }
 
@@ -81,9 +80,11 @@ export interface AttemptRow extends JobKeyRow {
   readonly token: string;
 }
 
-/** An attempt that was ended, and the state that its job has now. */
+/** An attempt that was ended, the state that its job has now, and whether other jobs wait for that one. */
 export interface EndedRow extends AttemptRow {
   readonly state: string;
+  /** A number on SQLite. */
+  readonly is_parent: boolean | number;
 }
 
 export type LookRequest = Pick<ClaimRequest, 'definitions' | 'queues'>;

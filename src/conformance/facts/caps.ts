@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { assertHas, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
 import { aClaim, anExecutor, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { idsOf, settled, started, submitted } from '../arrange.ts';
 import { aClaim, aSubmission, buildReport, keyOf, rescheduled, sendMail, someSubmissions } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobFilter } from '../../core/queries.ts';
 import { aJobIn, settled, started, startOf, submitted } from '../arrange.ts';
 import { buildReport, rescheduled, someSubmissions } from '../builders.ts';

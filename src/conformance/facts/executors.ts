@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { assertHas, idsOf, settled, started } from '../arrange.ts';
 import { anExecutor, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';

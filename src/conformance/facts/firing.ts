@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { dateOf } from '../../core/time.ts';
 import { assertHas, jobOf, only, startOf, stateOf, storedRecurring } from '../arrange.ts';
 import { aClaim, aFiring, anExecutor, keyOf, succeeded } from '../builders.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert, isTypeError } from '../assert.ts';
 import type { StoreHint } from '../../core/store.ts';
 import { aJobIn, settled, settlements, started, storedRecurring, submitted } from '../arrange.ts';
 import { aFiring, aRecurringJob, keyOf, succeeded } from '../builders.ts';
@@ -73,7 +73,7 @@ export const capabilities = group('Capabilities and hints', [
 
     assert.ok(['none', 'local', 'everywhere'].includes(before.wakeUp));
     assert.equal(typeof before.severalProcesses, 'boolean');
-    assert.throws(() => Object.assign(store.capabilities, { severalProcesses: 'perhaps' }), TypeError);
+    assert.throws(() => Object.assign(store.capabilities, { severalProcesses: 'perhaps' }), isTypeError);
     assert.deepEqual({ ...store.capabilities }, before);
   }),
 

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobKey } from '../../core/job-key.ts';
 import type { JobFilter, ListPosition } from '../../core/queries.ts';
 import { microsOf } from '../../core/time.ts';

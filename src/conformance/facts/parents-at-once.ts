@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobState } from '../../core/states.ts';
 import { aFamily, assertHas, background, jobOf, started, stateOf, statesOf, submitted } from '../arrange.ts';
 import { aSubmission, failed, keyOf, succeeded } from '../builders.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { microsOf } from '../../core/time.ts';
 import { idsOf, settled, started, stateOf, submitted } from '../arrange.ts';
 import { aClaim, someSubmissions, succeeded } from '../builders.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert, isTypeError } from '../assert.ts';
 import type { JobKey } from '../../core/job-key.ts';
 import {
   aJobIn,
@@ -77,8 +77,8 @@ export const reads = group('Reads', [
     const { job } = only(await on.store.submit([submission]));
 
     for (const snapshot of [job, await jobOf(on, submission)]) {
-      assert.throws(() => Object.assign(snapshot, { state: 'failed' }), TypeError);
-      assert.throws(() => Object.assign(snapshot.metadata, { a: 'c' }), TypeError);
+      assert.throws(() => Object.assign(snapshot, { state: 'failed' }), isTypeError);
+      assert.throws(() => Object.assign(snapshot.metadata, { a: 'c' }), isTypeError);
     }
     assertHas(await jobOf(on, submission), { state: 'queued', metadata: { a: 'b' } });
   }),

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { assertHas, idsOf, jobOf, only, storedRecurring } from '../arrange.ts';
 import { aClaim, aFiring, aRecurringJob, keyOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';

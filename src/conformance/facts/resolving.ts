@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobKey } from '../../core/job-key.ts';
 import { assertHas, assertUnchanged, idsOf, jobOf, only, started, stateOf, statesOf, submitted } from '../arrange.ts';
 import { keyOf } from '../builders.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { aJobIn, idsOf, outcomes, settled, settlements, started } from '../arrange.ts';
 import { anExecutor, refOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { aJobIn, assertRejects, assertUnchanged, jobOf, settled, started, stateOf, submitted } from '../arrange.ts';
 import { aSubmission, keyOf, refOf, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';

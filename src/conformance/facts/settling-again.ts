@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobState } from '../../core/states.ts';
 import { assertUnchanged, jobOf, outcomes, settled, settlements, started, startOf, stateOf } from '../arrange.ts';
 import { failed, interrupted, keyOf, rescheduled, succeeded } from '../builders.ts';

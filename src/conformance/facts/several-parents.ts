@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { aJobIn, background, idsOf, settled, started, stateOf, statesOf, submitted } from '../arrange.ts';
 import { aClaim, aSubmission, failed, keyOf, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';

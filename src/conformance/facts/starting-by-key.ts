@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import type { JobState } from '../../core/states.ts';
 import { microsOf } from '../../core/time.ts';
 import { aJobIn, assertHas, assertUnchanged, jobOf, only, startOf, submitted } from '../arrange.ts';

@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { microsOf } from '../../core/time.ts';
 import { assertHas, attemptOf, jobOf, only, settled, started, startOf, submitted } from '../arrange.ts';
 import { aClaim, anExecutor, aReport, aSubmission, keyOf, rescheduled, someSubmissions } from '../builders.ts';

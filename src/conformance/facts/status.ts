@@ -1,4 +1,4 @@
-import assert from 'node:assert/strict';
+import { assert } from '../assert.ts';
 import { aJobIn, assertUnchanged, outcomes, settled, settlements, started, startOf } from '../arrange.ts';
 import { keyOf, refOf, rescheduled } from '../builders.ts';
 import { fact, group } from '../fact.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Attempt } from '../../../src/core/attempt.ts';
+import type { Attempt, Settlement } from '../../../src/core/attempt.ts';
 import { defineJob } from '../../../src/core/definition.ts';
 import type { JobState } from '../../../src/core/states.ts';
 import type { Submission } from '../../../src/core/submission.ts';
@@ -110,21 +110,12 @@ forEachDriver(driver => {
     test('waits while a parent is retried, rescheduled, snoozed, released or recovered to be run again', async () => {
       await first().jobs.submit([step.create({ n: 1 }, { id: 'a', onInterrupt: 'requeue' }), job('child', 'a')]);
       const attempt = async () => (await store().tryStart(key('a'), 'e'))!;
-      const later = { progress: null, notBefore: 0 } as const;
+      const again = { progress: null, nextRunAt: 0, failureReason: 'handler_error', error: 'no' } as const;
 
       await store().release([await attempt()]);
       await store().recover([await attempt()], { requeue: 'declared', reason: 'shutdown' });
-      await store().settle([{ ...(await attempt()), ...later, outcome: 'snoozed', nextRunAt: 0 } as never]);
-      await store().settle([
-        {
-          ...(await attempt()),
-          ...later,
-          outcome: 'rescheduled',
-          nextRunAt: 0,
-          reason: 'handler_error',
-          error: 'x',
-        } as never,
-      ]);
+      await store().settle([{ ...(await attempt()), ...again, outcome: 'snoozed' }]);
+      await store().settle([{ ...(await attempt()), ...again, outcome: 'rescheduled' }]);
       expect([await stateOf('a'), await stateOf('child')]).toEqual(['queued', 'awaiting']);
 
       await end('a', 'succeeded');
@@ -484,10 +475,10 @@ forEachDriver(driver => {
   }
 });
 
-function outcome(attempt: Attempt, how: 'succeeded' | 'failed') {
+function outcome(attempt: Attempt, how: 'succeeded' | 'failed'): Settlement {
   return how === 'succeeded'
-    ? ({ ...attempt, progress: null, outcome: 'succeeded', resultRef: null } as const)
-    : ({ ...attempt, progress: null, outcome: 'failed', reason: 'handler_error', error: 'no' } as const);
+    ? { ...attempt, progress: null, outcome: 'succeeded', resultRef: null }
+    : { ...attempt, progress: null, outcome: 'failed', failureReason: 'handler_error', error: 'no' };
 }
 
 function range(from: number, to: number): number[] {

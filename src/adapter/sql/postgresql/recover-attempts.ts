@@ -2,6 +2,7 @@ import type { Recovery } from '../../../core/store.ts';
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
+import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
 import { ownedAttempts } from './owned-attempts.ts';
 
@@ -43,6 +44,7 @@ export function recoverAttempts(
       from decided d
       where a.scope_hash = d.scope_hash and a.job_id = d.id and a.ordinal = d.ordinal and a.token = d.token
     )
-    select scope_hash, id, ordinal, token, new_state as state from decided
+    select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
+    from decided as ended
   `;
 }

@@ -53,8 +53,14 @@ export function removeOtherRecurring(t: Tables, hash: string, ids: readonly stri
   `;
 }
 
+/** Begins with a `with`: MikroORM 6 answers no rows of SQLite for a statement that begins with `delete`. */
 export function removeRecurring(t: Tables, hash: string, id: string): Statement {
-  return sql`delete from ${t.recurring} where scope_hash = ${hash} and id = ${id} returning id`;
+  return sql`
+    with removed(scope_hash, id) as (${values([[hash, id]])})
+    delete from ${t.recurring}
+    where (scope_hash, id) in (select scope_hash, id from removed)
+    returning id
+  `;
 }
 
 export function readRecurring(t: Tables, hash: string, id: string): Statement {

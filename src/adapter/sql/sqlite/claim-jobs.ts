@@ -11,7 +11,7 @@ const maxLanes = 200;
  * read by itself, in the order of its index and no further than needed: one sort over all that is due would make a drain
  * quadratic. A queue that was paused or capped since the look gives nothing.
  */
-export function claimJobs(t: Tables, { lanes, executorId, tokens, now }: Claim): Statement {
+export function claimJobs(t: Tables, { lanes, executorId, now }: Claim, tokens: readonly string[]): Statement {
   const due = lanes.slice(0, maxLanes).map(lane => dueInLane(t, lane, now, tokens.length));
 
   return sql`

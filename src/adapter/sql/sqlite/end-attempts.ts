@@ -1,5 +1,6 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
+import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
 import { jsonRows } from './json-rows.ts';
 
@@ -45,6 +46,6 @@ export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros)
       ])} as r
     ) as o
     where scope_hash = o.o_scope_hash and job_id = o.o_id and ordinal = o.o_ordinal and token = o.o_token and state = 'running'
-    returning scope_hash, job_id as id, ordinal, token
+    returning scope_hash, job_id as id, ordinal, token, ${isParent(t, { scopeHash: `${t.attempt.sql}.scope_hash`, id: `${t.attempt.sql}.job_id` })} as is_parent
   `;
 }

@@ -1,3 +1,4 @@
+import { v4 as uuidV4 } from 'uuid';
 import type { Micros } from '../../../core/time.ts';
 import { attemptKey, attemptRowKey, rowKey } from '../../job-row.ts';
 import type { Row, Session } from '../../session.ts';
@@ -33,7 +34,10 @@ export const sqliteDialect: SqlDialect = {
 
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
-  claimJobs: (session, claim) => start(session, claimJobs(session.tables, claim), claim.executorId, claim.now),
+  claimJobs: (session, claim) => {
+    const tokens = Array.from({ length: claim.limit }, () => uuidV4());
+    return start(session, claimJobs(session.tables, claim, tokens), claim.executorId, claim.now);
+  },
   startJob: async (session, one) => (await start(session, startJob(session.tables, one), one.executorId, one.now))[0],
 
   progress: ({ atomically, tables }, reports) => {
@@ -100,7 +104,7 @@ export const sqliteDialect: SqlDialect = {
         await run(endAttempts(tables, ends, now));
       }
 
-      return released.map(row => ({ ...row, state: stateOf(row)! }));
+      return released.map(row => ({ ...row, state: stateOf(row)!, is_parent: true }));
     });
   },
 };
@@ -138,7 +142,7 @@ function end<R extends AttemptKeyRow>(
     });
     const ended = ends.length === 0 ? [] : await run(endAttempts(tables, ends, now));
 
-    return (ended as AttemptRow[]).map(row => ({ ...row, state: stateOf(row)! }));
+    return (ended as EndedRow[]).map(row => ({ ...row, state: stateOf(row)! }));
   });
 }
 
