@@ -95,11 +95,13 @@ export class DueJobs {
     );
 
     const claimed: Attempt[] = [];
-    for (const [queue, lanes] of groupsByUrgency(due)) {
+    for (const { queue, lanes } of groupsByUrgency(due)) {
       const room = queue === null ? Infinity : (roomOf.get(queue) ?? Infinity);
       const limit = Math.min(request.limit - claimed.length, room);
       if (limit > 0) {
-        claimed.push(...(await this.#claimLanes({ ...request, limit }, lanes, now, session)));
+        const attempts = await this.#claimLanes({ ...request, limit }, lanes, now, session);
+        claimed.push(...attempts);
+        if (queue !== null) roomOf.set(queue, room - attempts.length);
       }
     }
 

@@ -37,13 +37,20 @@ export function earliest(lanes: readonly SeenLane[]): Micros | null {
   return lanes.length === 0 ? null : Math.min(...lanes.map(lane => lane.firstDueAt));
 }
 
-/** The uncapped lanes together (null), each capped queue by itself; the most urgent first. */
-export function groupsByUrgency(due: readonly SeenLane[]): Array<[queue: string | null, lanes: SeenLane[]]> {
-  const groups = new Map<string | null, SeenLane[]>();
+/** Lanes that are claimed from together; the queue is null where they have no cap. */
+export interface LaneGroup {
+  readonly queue: string | null;
+  readonly lanes: readonly SeenLane[];
+}
+
+/** The uncapped lanes of one priority together, and of each capped queue; the most urgent first, whatever is capped. */
+export function groupsByUrgency(due: readonly SeenLane[]): LaneGroup[] {
+  const groups = new Map<string, LaneGroup>();
   for (const lane of [...due].sort((a, b) => b.priority - a.priority || a.firstDueAt - b.firstDueAt)) {
     const queue = lane.isCapped ? lane.queue : null;
-    groups.set(queue, [...(groups.get(queue) ?? []), lane]);
+    const key = JSON.stringify([lane.priority, queue]);
+    groups.set(key, { queue, lanes: [...(groups.get(key)?.lanes ?? []), lane] });
   }
 
-  return [...groups];
+  return [...groups.values()];
 }

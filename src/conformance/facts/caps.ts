@@ -65,6 +65,42 @@ export const caps = group('Caps', [
     assert.deepEqual(attempts.map(({ queue }) => queue).sort(), ['a', 'b', 'b']);
   }),
 
+  fact('the highest priority comes first over queues with a cap and without one together', async on => {
+    await on.queues.setQueueLimit('mails', 5, null);
+    const jobs = [];
+    for (const [priority, queue] of [
+      [1, 'others'],
+      [10, 'others'],
+      [5, 'mails'],
+      [7, 'mails'],
+      [3, 'others'],
+    ] as const) {
+      jobs.push(await submitted(on, { queue, priority }));
+    }
+
+    const { attempts } = await on.store.claim(aClaim({ limit: 4 }));
+
+    assert.deepEqual(
+      attempts.map(({ priority }) => priority),
+      [10, 7, 5, 3],
+    );
+    assert.equal(await stateOf(on, jobs[0]!), 'queued');
+  }),
+
+  fact('a cap holds over all priorities of its queue', async on => {
+    await on.queues.setQueueLimit('mails', 2, null);
+    for (const priority of [1, 2, 3, 4]) {
+      await submitted(on, { queue: 'mails', priority });
+    }
+
+    const { attempts } = await on.store.claim(aClaim());
+
+    assert.deepEqual(
+      attempts.map(({ priority }) => priority),
+      [4, 3],
+    );
+  }),
+
   fact('the most urgent jobs of a capped queue come first', async on => {
     await on.queues.setQueueLimit('mails', 2, null);
     const [low, high, middle] = [
