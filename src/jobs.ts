@@ -107,7 +107,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       hints.connect(
         new Notifications({
           run: () => (isConnected(em) ? session.read : null),
-          connect: () => connectPostgresqlClient(em, notifications.connectionString),
+          connect: stopped => connectPostgresqlClient(em, notifications.connectionString, stopped),
           onHint: hint => hints.deliver(hint),
           table: session.tables.job.sql,
           logger,

@@ -18,7 +18,7 @@ interface Notification {
 export interface NotificationsParts {
   /** Sends a statement on a connection of the library's own; null while the ORM is closed. */
   readonly run: () => Run | null;
-  readonly connect: () => Promise<PostgresqlClient | null>;
+  readonly connect: (stopped: AbortSignal) => Promise<PostgresqlClient | null>;
   /** Hands on what other processes said. */
   readonly onHint: (hint: StoreHint) => void;
   /** The job table, as SQL writes it: whoever shares it shares the channel. */
@@ -122,7 +122,7 @@ export class Notifications {
   async #listenUntil(stopped: AbortSignal): Promise<void> {
     for (let failures = 0; !stopped.aborted; failures++) {
       try {
-        const client = await this.#parts.connect();
+        const client = await this.#parts.connect(stopped);
         if (client === null) {
           this.#parts.logger.info(
             { event: 'listen_unavailable' },
@@ -187,8 +187,13 @@ export class Notifications {
 function parsed(payload: string | undefined): Partial<Notification> {
   try {
     const { from, due, recurring, cancel } = JSON.parse(payload ?? '{}') as Partial<Notification>;
-    return { from, due, recurring, cancel: Array.isArray(cancel) ? cancel : [] };
+    return { from, due, recurring, cancel: Array.isArray(cancel) ? cancel.filter(isKey) : [] };
   } catch {
     return {};
   }
+}
+
+function isKey(key: unknown): key is JobKey {
+  const { scope, id } = (key ?? {}) as Partial<JobKey>;
+  return typeof scope === 'string' && typeof id === 'string';
 }

@@ -8,6 +8,8 @@ export interface PostgresqlClient {
   on(event: 'notification', listener: (message: { readonly channel: string; readonly payload?: string }) => void): void;
   on(event: 'error' | 'end', listener: (error?: unknown) => void): void;
   removeAllListeners(event: 'end'): void;
+  /** The socket, which alone can be given up while it connects. */
+  readonly connection: { readonly stream: { destroy(): void } };
 }
 
 interface Connection7 {
@@ -30,15 +32,17 @@ interface Connection6 {
  * before 7.2, a pool that the host made itself).
  *
  * @param connectionString used instead of the pool's options, where those lead to a pooler that knows no LISTEN
+ * @param stopped gives the connecting up: a server that doesn't answer is waited for by nobody
  */
 export async function connectPostgresqlClient(
   em: EntityManager,
   connectionString: string | null,
+  stopped: AbortSignal,
 ): Promise<PostgresqlClient | null> {
   const connection = em.getConnection('write') as unknown as Partial<Connection6 & Connection7>;
 
   if (connection.getKnex !== undefined) {
-    return connectThroughKnex(connection.getKnex(), connectionString);
+    return connectThroughKnex(connection.getKnex(), connectionString, stopped);
   }
   if (connection.getNativeClient === undefined) {
     return null;
@@ -46,22 +50,32 @@ export async function connectPostgresqlClient(
 
   // The password is a property that can't be enumerated: the options are handed over as they are.
   const { Client, options } = await connection.getNativeClient();
-  const client = new Client(connectionString === null ? options : { connectionString });
-  // Without a listener an error would end the process, also one that comes while it connects.
-  client.on('error', () => {});
-  await client.connect();
-
-  return client;
+  return connected(new Client(connectionString === null ? options : { connectionString }), stopped);
 }
 
-async function connectThroughKnex({ client: knex }: Knex, connectionString: string | null): Promise<PostgresqlClient> {
+async function connectThroughKnex(
+  { client: knex }: Knex,
+  connectionString: string | null,
+  stopped: AbortSignal,
+): Promise<PostgresqlClient> {
   if (connectionString === null) {
     return knex.acquireRawConnection();
   }
 
-  const client = new knex.driver.Client({ connectionString });
+  return connected(new knex.driver.Client({ connectionString }), stopped);
+}
+
+async function connected(client: PostgresqlClient, stopped: AbortSignal): Promise<PostgresqlClient> {
+  const giveUp = () => client.connection.stream.destroy();
+  // Without a listener an error would end the process, also one that comes while it connects.
   client.on('error', () => {});
-  await client.connect();
+  stopped.addEventListener('abort', giveUp, { once: true });
+
+  try {
+    await client.connect();
+  } finally {
+    stopped.removeEventListener('abort', giveUp);
+  }
 
   return client;
 }

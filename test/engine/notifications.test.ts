@@ -197,7 +197,7 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
 
     test('whose server never answers the executor still stops', async () => {
       const sockets: net.Socket[] = [];
-      const mute = net.createServer(socket => void sockets.push(socket));
+      const mute = net.createServer(socket => void sockets.push(socket.on('error', () => {}).resume()));
       const port = await new Promise<number>(resolve => mute.listen(0, '127.0.0.1', () => resolve((mute.address() as net.AddressInfo).port))); // prettier-ignore
       const executor = await started(
         jobsOn({ notifications: { connectionString: `postgresql://nobody@127.0.0.1:${port}/none` } }),
@@ -206,7 +206,7 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
 
       await executor.stop();
 
-      await eventually(() => sockets.every(socket => socket.closed || socket.readableEnded || socket.destroyed));
+      await eventually(() => sockets.every(socket => socket.destroyed));
       mute.close();
     });
 
@@ -265,7 +265,6 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await heard();
       told.length = 0;
 
-      for (let i = 0; i < 500; i++) other.store.subscribe(() => {});
       await Promise.all([other.queues.pause('a'), other.queues.resume('a'), other.queues.limit('a', null)]);
       await eventually(() => told.length > 0);
       await heard();
@@ -276,10 +275,14 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
     test('names a cancelled job, and leaves the names out where they would not fit', async () => {
       const jobs = jobsOn();
       const began: string[] = [];
-      await started(jobs, async job => {
-        began.push(job.id);
-        await new Promise<void>(resolve => job.signal.addEventListener('abort', () => resolve(), { once: true }));
-      });
+      await started(
+        jobs,
+        async job => {
+          began.push(job.id);
+          await new Promise<void>(resolve => job.signal.addEventListener('abort', () => resolve(), { once: true }));
+        },
+        { ...quiet, renewEvery: 1000 },
+      );
       const scope = 's'.repeat(8000);
       await other.submit([step.create({ n: 1 }, { id: 'short' }), step.create({ n: 1 }, { id: 'long', scope })]);
       await eventually(() => began.length === 2);
@@ -322,7 +325,7 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
     run: Parameters<typeof jobs.handler<typeof step>>[1] = () => {},
     options: object = quiet,
   ): Promise<Executor<never>> {
-    const executor = jobs.executor({ handlers: [jobs.handler(step, run)], ...options });
+    const executor = jobs.executor({ handlers: [jobs.handler(step, run)], concurrency: 4, ...options });
     executors.push(executor as never);
     await executor.start();
     if (channel === undefined) await eventually(async () => (await listening()).length > 0);
@@ -351,7 +354,8 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
 
   function parsed(payload: string | undefined): Told {
     try {
-      return JSON.parse(payload!) as Told;
+      const told = JSON.parse(payload!) as Told | null;
+      return typeof told === 'object' && told !== null ? told : { from: 'garbage' };
     } catch {
       return { from: 'garbage' };
     }

@@ -365,8 +365,9 @@ forEachDriver(driver => {
 
     test('of one tenant is none of another’s, and its jobs are the tenant’s', async () => {
       const of = (scope: string) => first().jobs.scope(scope).recurring;
-      for (const scope of ['a', 'b'])
-        {await of(scope).upsert('r', { ...minutely, job: report.create({ region: scope }, { scope }) });}
+      for (const scope of ['a', 'b']) {
+        await of(scope).upsert('r', { ...minutely, job: report.create({ region: scope }, { scope }) });
+      }
       await of('b').upsert('only-b', { ...minutely, job: report.create({ region: 'b' }, { scope: 'b' }) });
       startScheduler(first());
 
