@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { AmbientTransactionError } from '../core/errors.ts';
-import { hasOpenTransaction } from './open-transaction.ts';
+import { isWithinOpenTransaction } from './open-transaction.ts';
 
 /**
  * Whether the code that runs now stands in a transaction of this ORM: in `transactional()`, or after `begin()` on the
@@ -8,7 +8,7 @@ import { hasOpenTransaction } from './open-transaction.ts';
  */
 export function isInAmbientTransaction(em: EntityManager): boolean {
   const current = em.getContext(false);
-  return hasOpenTransaction(current) && current.getDriver() === em.getDriver();
+  return isWithinOpenTransaction(current) && current.getDriver() === em.getDriver();
 }
 
 /** @throws AmbientTransactionError before any SQL */

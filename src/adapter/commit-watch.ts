@@ -1,11 +1,6 @@
 import type { JobKey } from '../core/job-key.ts';
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
-
-/** What both majors hand to transaction events: 7 marks savepoints, 6 links a nested transaction to its parent. */
-interface Transaction {
-  readonly savepointName?: string;
-  readonly parentTransaction?: Transaction;
-}
+import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-transaction.ts';
 
 /**
  * Calls back after the real commit of a transaction, and only then: not at a flush, not at the release of a savepoint, not
@@ -15,10 +10,9 @@ interface Transaction {
 export class CommitWatch implements EventSubscriber {
   readonly #onCommit: (awaiting: readonly JobKey[]) => void;
   /** Root transactions in which something was staged, with what is worth a look after the commit. */
-  readonly #marked = new WeakMap<Transaction, JobKey[]>();
-  /** The transaction in which an EntityManager opens its savepoint, and the root of each savepoint: 7 links neither. */
-  readonly #parents = new WeakMap<EntityManager, Transaction>();
-  readonly #roots = new WeakMap<Transaction, Transaction>();
+  readonly #marked = new WeakMap<DriverTransaction, JobKey[]>();
+  /** The transaction in which an EntityManager opens its savepoint. */
+  readonly #parents = new WeakMap<EntityManager, DriverTransaction>();
 
   constructor(em: EntityManager, onCommit: (awaiting: readonly JobKey[]) => void) {
     this.#onCommit = onCommit;
@@ -30,32 +24,42 @@ export class CommitWatch implements EventSubscriber {
   mark(em: EntityManager, awaiting: readonly JobKey[]): void {
     // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
-    const root = this.#rootOf(em.getTransactionContext() as Transaction);
+    const root = rootOf(em.getTransactionContext() as DriverTransaction);
     this.#marked.set(root, [...(this.#marked.get(root) ?? []), ...awaiting]);
   }
 
   beforeTransactionStart({ em, transaction }: TransactionEventArgs): void {
     if (transaction) {
-      this.#parents.set(em, transaction as Transaction);
+      this.#parents.set(em, transaction as DriverTransaction);
     }
   }
 
   afterTransactionStart({ em, transaction }: TransactionEventArgs): void {
     const parent = this.#parents.get(em);
-    if (parent !== undefined && (transaction as Transaction).savepointName !== undefined) {
-      this.#roots.set(transaction as Transaction, this.#rootOf(parent));
+    if (parent !== undefined && isSavepoint(transaction)) {
+      noteSavepoint(transaction, parent);
     }
   }
 
   afterTransactionCommit({ transaction }: TransactionEventArgs): void {
-    const awaiting = this.#marked.get(transaction as Transaction);
+    if (isSavepoint(transaction)) {
+      return noteEnd(transaction);
+    }
+
+    const awaiting = this.#marked.get(transaction as DriverTransaction);
     if (awaiting !== undefined) {
       this.#onCommit(awaiting);
     }
   }
 
-  #rootOf(transaction: Transaction): Transaction {
-    const { parentTransaction } = transaction;
-    return parentTransaction ? this.#rootOf(parentTransaction) : (this.#roots.get(transaction) ?? transaction);
+  afterTransactionRollback({ transaction }: TransactionEventArgs): void {
+    if (isSavepoint(transaction)) {
+      noteEnd(transaction);
+    }
   }
+}
+
+/** MikroORM 7 tells of savepoints too. */
+function isSavepoint(transaction: unknown): transaction is DriverTransaction {
+  return (transaction as DriverTransaction).savepointName !== undefined;
 }

@@ -1,19 +1,58 @@
 import type { EntityManager } from '@mikro-orm/core';
 
-/** How both majors' drivers say that a transaction has ended: Kysely (7) by fields, knex (6) by a method. */
-interface DriverTransaction {
+/** A transaction or savepoint, as Kysely (MikroORM 7) or knex (6) hands it out. */
+export interface DriverTransaction {
+  /** Kysely says so of a transaction, and never of a savepoint. */
   readonly isCommitted?: boolean;
   readonly isRolledBack?: boolean;
+  /** knex says so of both. */
   isCompleted?(): boolean;
+  readonly savepointName?: string;
+  /** What a savepoint stands in: knex links it. */
+  readonly parentTransaction?: DriverTransaction;
+}
+
+/** What Kysely doesn't tell of savepoints, noted when MikroORM announces them. */
+const parents = new WeakMap<DriverTransaction, DriverTransaction>();
+const endedSavepoints = new WeakSet<DriverTransaction>();
+
+export function noteSavepoint(savepoint: DriverTransaction, parent: DriverTransaction): void {
+  parents.set(savepoint, parent);
+}
+
+export function noteEnd(savepoint: DriverTransaction): void {
+  endedSavepoints.add(savepoint);
+}
+
+export function rootOf(transaction: DriverTransaction): DriverTransaction {
+  const parent = parentOf(transaction);
+  return parent === undefined ? transaction : rootOf(parent);
 }
 
 /**
- * Whether this EntityManager stands in a transaction that is still open. The one that `transactional()` made keeps its transaction
- * for ever, and so does code that was started inside and runs on: MikroORM goes on calling both "in transaction".
+ * Whether this EntityManager writes in a transaction. The one that `transactional()` made keeps its transaction for ever, and so
+ * does code that was started inside and runs on: MikroORM goes on calling both "in transaction", and what Kysely is sent on an ended
+ * savepoint goes to a connection that is somebody else's by then.
  */
 export function hasOpenTransaction(em: EntityManager): boolean {
   const transaction = em.getTransactionContext() as DriverTransaction | undefined;
-  const hasEnded = transaction?.isCommitted || transaction?.isRolledBack || transaction?.isCompleted?.();
+  return transaction !== undefined && isOpen(transaction);
+}
 
-  return transaction !== undefined && !hasEnded;
+/** Whether a transaction is open around this EntityManager, be it that its own savepoint has ended. */
+export function isWithinOpenTransaction(em: EntityManager): boolean {
+  const transaction = em.getTransactionContext() as DriverTransaction | undefined;
+  return transaction !== undefined && isOpen(rootOf(transaction));
+}
+
+function isOpen(transaction: DriverTransaction): boolean {
+  const { isCommitted, isRolledBack } = transaction;
+  const hasEnded = isCommitted || isRolledBack || transaction.isCompleted?.() || endedSavepoints.has(transaction);
+  const parent = parentOf(transaction);
+
+  return !hasEnded && (parent === undefined || isOpen(parent));
+}
+
+function parentOf(transaction: DriverTransaction): DriverTransaction | undefined {
+  return transaction.parentTransaction ?? parents.get(transaction);
 }

@@ -148,6 +148,43 @@ const refusals: {
     },
   },
   {
+    title: 'the EntityManager is that of a savepoint, whose transaction has been committed',
+    code: 'TRANSACTION_REQUIRED',
+    message: /needs an explicit transaction/,
+    open: async ({ orm }, stage) =>
+      stage(await orm.em.fork().transactional(outer => outer.transactional(async inner => inner))),
+  },
+  {
+    title: 'the EntityManager is that of a savepoint, whose transaction has been rolled back',
+    code: 'TRANSACTION_REQUIRED',
+    message: /needs an explicit transaction/,
+    open: async ({ orm }, stage) => {
+      const kept: EntityManager[] = [];
+      await orm.em
+        .fork()
+        .transactional(async outer => {
+          await outer.transactional(async inner => void kept.push(inner));
+          throw new Error('rolled back');
+        })
+        .catch(() => {});
+      await stage(kept[0]!);
+    },
+  },
+  {
+    title: 'the code was started inside a savepoint of a transaction that has ended since',
+    code: 'TRANSACTION_REQUIRED',
+    message: /needs an explicit transaction/,
+    open: async ({ orm }, stage) => {
+      let end!: () => void;
+      const ended = new Promise<void>(resolve => (end = resolve));
+      const later = await orm.em
+        .fork()
+        .transactional(outer => outer.transactional(async () => ({ staged: ended.then(() => stage(orm.em)) })));
+      end();
+      await later.staged;
+    },
+  },
+  {
     title: 'it is not given an EntityManager',
     code: 'INVALID_OPTION',
     message: /expected `em` to be an EntityManager/,

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { RequestContext, TransactionPropagation, type FlushEventArgs } from '@mikro-orm/core';
+import { RequestContext, TransactionPropagation, type EntityManager, type FlushEventArgs } from '@mikro-orm/core';
+import type { StageResult } from '../../../src/core/snapshot.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
 import { createHost, jobIds, openHost, orderIds, sentDuring, useHost, type Host } from './host.ts';
@@ -92,20 +93,28 @@ forEachDriver(driver => {
     await expect(refused).rejects.toMatchObject({ code: 'AMBIENT_TRANSACTION' });
   });
 
-  test('submit() works in a request context, and where the transaction around the code has ended', async () => {
-    await RequestContext.create(host.orm.em, () =>
-      host.jobs.submit(aSubmission({ id: 'in a request'.replaceAll(' ', '-') })),
-    );
+  test('submit() works in a request context', async () => {
+    await RequestContext.create(host.orm.em, () => host.jobs.submit(aSubmission({ id: 'job-1' })));
 
+    expect(await jobIds(host)).toEqual(['job-1']);
+  });
+
+  test.each([
+    { title: 'a transaction', levels: 1 },
+    { title: 'a savepoint', levels: 2 },
+    { title: 'a savepoint in a savepoint', levels: 3 },
+  ])('submit() works in code that was started inside $title and outlives the transaction', async ({ levels }) => {
     let end!: () => void;
     const ended = new Promise<void>(resolve => (end = resolve));
-    const { later } = await host.orm.em.fork().transactional(async () => ({
-      later: ended.then(() => host.jobs.submit(aSubmission({ id: 'after-the-commit' }))),
-    }));
+    const start = async (em: EntityManager, level: number): Promise<{ later: Promise<StageResult> }> =>
+      level === 0
+        ? { later: ended.then(() => host.jobs.submit(aSubmission())) }
+        : em.transactional(inner => start(inner, level - 1));
+
+    const { later } = await start(host.orm.em.fork(), levels);
     end();
 
     expect((await later).created).toBe(true);
-    expect(await jobIds(host)).toEqual(['after-the-commit', 'in-a-request']);
   });
 
   test('what the caller has pending is neither flushed nor lost', async () => {

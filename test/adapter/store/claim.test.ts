@@ -147,6 +147,17 @@ forEachDriver(driver => {
     expect(idsOf((await on.store.claim(aClaim())).attempts)).toEqual([key.id]);
   });
 
+  test('among jobs alike, those that are not due yet are left', async () => {
+    await on.store.submit([
+      aSubmission({ id: 'now' }),
+      aSubmission({ id: 'later', notBefore: new Date('2031-01-01') }),
+    ]);
+    on.clock.advance(1000);
+
+    expect(idsOf((await on.store.claim(aClaim())).attempts)).toEqual(['now']);
+    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: Date.UTC(2031, 0, 1) * 1000 });
+  });
+
   test('a job whose definition the caller does not name is left untouched', async () => {
     const others = [await aDueJob(on, { definition: buildReport }), await aDueJob(on, { definition: sendMailV2 })];
     const before = await Promise.all(others.map(key => stored(on, key)));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AttemptRef } from '../../../src/core/attempt.ts';
-import { createJobs, openJobs } from '../../support/builders.ts';
+import { aSubmission, createJobs, openJobs, type TestJobs } from '../../support/builders.ts';
 import { closeOrm, dropOrm, forEachDriver } from '../../support/orm.ts';
 import { countJobs, keyOf, someRunningJobs, succeeded } from './given.ts';
 
@@ -31,18 +31,40 @@ forEachDriver(driver => {
         .execute(`update durable_job set state = 'cancelled', finished_at = 1 where state = 'queued'`);
     }
 
-    if (driver === 'postgresql') expect(await deadlocks()).toBe(0);
-    await dropOrm(on.orm);
+    await expectNoDeadlock(on, others);
+  });
 
-    /** As the server counted them; connections report when they end. */
-    async function deadlocks(): Promise<number> {
-      for (const { orm } of others) await closeOrm(orm);
-      const counter = await openJobs(on);
-      await closeOrm(on.orm);
-      const [row] = await counter.orm.em.execute(
-        'select deadlocks from pg_stat_database where datname = current_database()',
-      );
-      return Number(row!.deadlocks);
+  test('batches with the same new jobs in opposite orders are all stored once, and do not deadlock', async () => {
+    const on = await createJobs(driver, { file: true });
+    const others = [await openJobs(on), await openJobs(on)];
+    const rounds = driver === 'sqlite' ? 5 : 40;
+
+    for (let round = 0; round < rounds; round++) {
+      const batch = Array.from({ length: 100 }, (_, index) => aSubmission({ uniqueKey: `${round}/${index}` }));
+      const reversed = [...batch].reverse();
+
+      const results = await Promise.all([
+        on.store.submit(batch),
+        ...others.map(({ store }, index) => store.submit(index === 0 ? reversed : batch)),
+      ]);
+
+      expect(results.flat().filter(({ created }) => created)).toHaveLength(batch.length);
     }
+
+    await expectNoDeadlock(on, others);
   });
 });
+
+/** As the server counted them; connections report when they end. */
+async function expectNoDeadlock(on: TestJobs, others: readonly TestJobs[]): Promise<void> {
+  const counter = await openJobs(on);
+  for (const { orm } of [on, ...others]) await closeOrm(orm);
+
+  if (on.driver === 'postgresql') {
+    const statement = 'select deadlocks from pg_stat_database where datname = current_database()';
+    const [row] = await counter.orm.em.execute(statement);
+    expect(Number(row!.deadlocks)).toBe(0);
+  }
+
+  await dropOrm(counter.orm);
+}

@@ -9,6 +9,7 @@ import {
   keyOf,
   refOf,
   rescheduled,
+  setColumns,
   snoozed,
   start,
   stored,
@@ -90,6 +91,13 @@ const losses: Array<{ loss: string; lose: (on: TestJobs, attempt: Attempt) => Pr
   { loss: 'has the id of no job', lose: async (_, attempt) => ({ ...refOf(attempt), id: 'nobody' }) },
   { loss: 'has another scope', lose: async (_, attempt) => ({ ...refOf(attempt), scope: 'other' }) },
   {
+    loss: 'sees another token on its job',
+    lose: async ({ orm }, attempt) => {
+      await setColumns(orm, attempt, { attempt_token: '00000000-0000-4000-8000-000000000000' });
+      return refOf(attempt);
+    },
+  },
+  {
     loss: 'was recovered into the queue',
     lose: async ({ store }, attempt) => {
       await store.recover([attempt], { requeue: 'always', reason: 'shutdown' });
@@ -165,6 +173,16 @@ forEachDriver(driver => {
   test.each(calls)('$call changes nothing for a job whose attempt row is gone', async ({ ask, missing }) => {
     const attempt = await aRunningJob(on);
     await deleteAttempts(on.orm, attempt);
+    const before = await stored(on, attempt);
+
+    expect(await ask(on, [attempt])).toEqual([missing]);
+
+    expect(await stored(on, attempt)).toEqual(before);
+  });
+
+  test.each(calls)('$call changes nothing for a job whose attempt row has another token', async ({ ask, missing }) => {
+    const attempt = await aRunningJob(on);
+    await on.orm.em.fork().execute(`update durable_job_attempt set token = 'another'`);
     const before = await stored(on, attempt);
 
     expect(await ask(on, [attempt])).toEqual([missing]);

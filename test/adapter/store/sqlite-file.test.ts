@@ -6,7 +6,7 @@ import { dbNameOf, drivers, type TestOrm } from '../../support/orm.ts';
 import { useSeveralJobs } from './contention.ts';
 import { aDueJob, aRunningJob, countJobs, dueJobs, keyOf, outcomes, rescheduled, stored, succeeded } from './given.ts';
 
-const hostsTimeout = 30_000;
+const hostsTimeout = 8_000;
 
 describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', driver => {
   const [on, other] = useSeveralJobs(driver, 2) as [TestJobs, TestJobs];

@@ -6,6 +6,7 @@ import { aClaim, createJobs, openJobs, type TestJobs } from '../../support/build
 import { dbNameOf, drivers, dropOrm } from '../../support/orm.ts';
 import { openTransaction, untilBlocked } from './contention.ts';
 import { aDueJob, aJobIn, aRunningJob, ended, keyOf, stored, succeeded } from './given.ts';
+import { StatementLog } from './statement-log.ts';
 
 type Call = (store: Pick<JobStore, Asked>, attempt: Attempt) => Promise<unknown>;
 type Asked = 'cancel' | 'settle' | 'release' | 'recover' | 'progress' | 'tryStart' | 'retry' | 'runNow';
@@ -143,13 +144,14 @@ const cases: Array<{
 
 describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', driver => {
   describe.each(['read committed', 'repeatable read', 'serializable'])('whose default is %s', level => {
+    const log = new StatementLog();
     let on: TestJobs;
     beforeAll(async () => {
       const first = await createJobs(driver);
       await first.orm.em.execute(
         `alter database ${dbNameOf(first.orm)} set default_transaction_isolation = '${level}'`,
       );
-      on = await openJobs(first);
+      on = await openJobs(first, log.options);
     });
     afterAll(() => dropOrm(on.orm));
 
@@ -169,6 +171,15 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', driver
         }
       },
     );
+
+    test('a write runs as READ COMMITTED, whatever the default is', async () => {
+      const attempt = await aRunningJob(on);
+
+      const statements = await log.of(() => on.store.settle([succeeded(attempt)]));
+
+      const isPinned = statements.some(statement => /isolation level read committed/i.test(statement));
+      expect(isPinned).toBe(level !== 'read committed');
+    });
 
     test('a claim passes what another transaction holds, and says that it is due', async () => {
       const held = await aDueJob(on, { queue: 'held' });
