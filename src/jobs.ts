@@ -4,7 +4,7 @@ import { connectPostgresqlClient, isConnected } from './adapter/postgresql-clien
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
-import { HintChannel } from './adapter/hint-channel.ts';
+import { HintChannel, type Hints } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
@@ -114,8 +114,18 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
-    const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
+    const commits = new CommitWatch(em, awaiting => hints.staged(awaiting));
+    const storeOn = (session: Session, told: Hints = hints) => {
+      return new MikroOrmJobStore({ session, dialect, clock, creationClock, hints: told });
+    };
+    // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
+    const storeIn = (transaction: EntityManager) => {
+      return storeOn(new TransactionSession(transaction), {
+        reach: hints.reach,
+        subscribe: listener => hints.subscribe(listener),
+        send: () => commits.mark(transaction, []),
+      });
+    };
 
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
@@ -123,7 +133,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.store = storeOn(session);
     this.queues = queueControlOf(queueStore, enter);
     this.admin = adminOf(this.store, queueStore, enter);
-    this.#staging = { em, dialect, creationClock, commits: new CommitWatch(em, awaiting => hints.staged(awaiting)) };
+    this.#staging = { em, dialect, creationClock, commits };
     this.#submitting = { session, connectionTimeoutMs, storeOn };
     this.#executorHost = {
       store: this.store,

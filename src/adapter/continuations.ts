@@ -3,7 +3,7 @@ import type { JobKey } from '../core/job-key.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot } from '../core/snapshot.ts';
 import type { ResolveAnswer, RetryAnswer } from '../core/store.ts';
-import type { HintChannel } from './hint-channel.ts';
+import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
 import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
 import type { StoreParts } from './store-parts.ts';
@@ -23,7 +23,7 @@ export class Continuations {
   readonly #session: Session;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
-  readonly #hints: HintChannel;
+  readonly #hints: Hints;
 
   constructor({ session, dialect, clock, hints }: Omit<StoreParts, 'creationClock'>) {
     this.#session = session;

@@ -9,6 +9,9 @@ export interface RemoteHints {
   stop(): Promise<void>;
 }
 
+/** What a store needs of it. */
+export type Hints = Pick<HintChannel, 'reach' | 'subscribe' | 'send'>;
+
 /** Hints from whoever commits to the executors that want to know: those of this process, and where there is a way, the others. */
 export class HintChannel {
   readonly #listeners = new Set<(hint: StoreHint) => void>();

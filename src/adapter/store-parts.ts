@@ -1,5 +1,5 @@
 import type { Clock, CreationClock } from '../core/clock.ts';
-import type { HintChannel } from './hint-channel.ts';
+import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 
@@ -9,5 +9,5 @@ export interface StoreParts {
   readonly dialect: SqlDialect;
   readonly clock: Clock;
   readonly creationClock: CreationClock;
-  readonly hints: HintChannel;
+  readonly hints: Hints;
 }
