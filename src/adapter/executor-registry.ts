@@ -3,6 +3,7 @@ import type { ExecutorRegistration, RenewAnswer } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
 import type { Session } from './session.ts';
 import {
+  anyLapsed,
   insertExecutor,
   lapseExecutors,
   renewLease,
@@ -43,7 +44,7 @@ export class ExecutorRegistry {
       return { answer: 'lapsed' };
     }
 
-    const held = await read(runningJobs(tables, { executorId, limit: maxHeld }));
+    const held = !renewed.runs ? [] : await read(runningJobs(tables, { executorId, limit: maxHeld }));
     return {
       answer: 'renewed',
       attempts: held.map(row => ({
@@ -51,6 +52,11 @@ export class ExecutorRegistry {
         status: row.cancel_requested_at === null ? 'active' : 'cancel_requested',
       })),
     };
+  }
+
+  /** Whether there is anything to recover. */
+  async hasLapsed(): Promise<boolean> {
+    return (await this.#session.read(anyLapsed(this.#session.tables, this.#clock.now()))).length > 0;
   }
 
   /** Declares dead whose lease is over; each is answered to one caller. */

@@ -34,7 +34,7 @@ import { Continuations } from './continuations.ts';
 import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
-import type { HintChannel } from './hint-channel.ts';
+import type { Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
@@ -60,7 +60,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
-  readonly #hints: HintChannel;
+  readonly #hints: Hints;
 
   constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
     super({ session, clock });
@@ -110,6 +110,10 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
+    if (!(await this.#executors.hasLapsed())) {
+      return { lapsed: [], recovered: 0 };
+    }
+
     const lapsed = await this.#executors.lapse();
     const orphans = (await this.#session.read(orphanedJobs(this.#session.tables, limit))).map(toRunningAttempt);
     const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });

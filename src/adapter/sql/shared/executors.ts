@@ -25,12 +25,12 @@ export function stopUnleasedExecutors(t: Tables, alive: readonly string[]): Stat
   `;
 }
 
-/** Extends a lease whose holder nobody has declared dead, also one whose time is over. */
+/** Extends a lease whose holder nobody has declared dead, also one whose time is over, and says whether it runs anything. */
 export function renewLease(t: Tables, id: string, leaseUntil: Micros): Statement {
   return sql`
     update ${t.executor} set lease_until = ${leaseUntil}
     where id = ${id} and state = 'active' and lease_until is not null
-    returning id
+    returning id, exists (select 1 from ${t.job} j where j.executor_id = ${id} and j.state = 'running') as runs
   `;
 }
 
@@ -40,5 +40,18 @@ export function lapseExecutors(t: Tables, now: Micros): Statement {
     update ${t.executor} set state = 'lapsed'
     where state = 'active' and lease_until <= ${now}
     returning id
+  `;
+}
+
+/** Whether an executor's time is over, or something runs under one that is not active: all that is asked while all is well. */
+export function anyLapsed(t: Tables, now: Micros): Statement {
+  return sql`
+    select 1 as found
+    where exists (select 1 from ${t.executor} where state = 'active' and lease_until <= ${now})
+      or exists (
+        select 1 from ${t.job} j
+        where j.state = 'running'
+          and not exists (select 1 from ${t.executor} e where e.id = j.executor_id and e.state = 'active')
+      )
   `;
 }
