@@ -6,14 +6,17 @@ import type { ClaimRequest, ExecutorRegistration, ProgressReport } from '../core
 import type { Submission, SubmissionOptions } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 
-/** Defaults for what facts hand to a store, so that a fact states only what matters to it. */
+// Defaults for what facts hand to a store, so that a fact states only what matters to it.
 
+/** The definition of most jobs in facts. */
 export const sendMail = defineJob<unknown>()({ name: 'mail.send' });
+/** Another one, of version 2. */
 export const buildReport = defineJob<unknown>()({ name: 'report.build', version: '2' });
 
 /** The executor that every fact finds registered; it has no lease. */
 export const theExecutor = 'executor-1';
 
+/** What a fact may say of a submission. */
 export type SubmissionGiven = SubmissionOptions & {
   readonly definition?: AnyDefinition;
   readonly payload?: unknown;
@@ -32,6 +35,7 @@ export function aSubmission(given: SubmissionGiven = {}): Submission {
     : definition.createFromJson(json, { id, ...options });
 }
 
+/** So many of them, each with an id of its own. */
 export function someSubmissions(count: number, given: Omit<SubmissionGiven, 'id'> = {}): Submission[] {
   return Array.from({ length: count }, () => aSubmission(given));
 }
@@ -55,6 +59,7 @@ interface SettlementGiven {
   readonly progress?: Progress | null;
 }
 
+/** Succeeded with the result `mail/1`, unless something else is said. */
 export function succeeded(
   attempt: AttemptRef,
   { progress = null, resultRef = 'mail/1' }: SettlementGiven & { readonly resultRef?: string | null } = {},
@@ -64,11 +69,13 @@ export function succeeded(
 
 type EndGiven = SettlementGiven & Partial<Pick<Settlement & { outcome: 'failed' }, 'failureReason' | 'error'>>;
 
+/** Failed for good, with the reason `permanent_error` unless something else is said. */
 export function failed(attempt: AttemptRef, given: EndGiven = {}): Settlement {
   const { progress = null, failureReason = 'permanent_error', error = 'no such mailbox' } = given;
   return { ...refOf(attempt), progress, outcome: 'failed', failureReason, error };
 }
 
+/** Cut short by its own executor, reason `shutdown`, unless something else is said. */
 export function interrupted(attempt: AttemptRef, given: EndGiven = {}): Settlement {
   const { progress = null, failureReason = 'shutdown', error = null } = given;
   return { ...refOf(attempt), progress, outcome: 'interrupted', failureReason, error };
@@ -85,6 +92,7 @@ export function snoozed(attempt: AttemptRef, nextRunAt: Micros, { progress = nul
   return { ...refOf(attempt), progress, outcome: 'snoozed', nextRunAt };
 }
 
+/** What a fact may say of a recurring job; `job` is its template. */
 export type RecurringGiven = Partial<Omit<RecurringUpsert, 'template'>> & { readonly job?: SubmissionGiven };
 
 /** A `mail.send` every hour, next at an instant that must be said. */
@@ -109,10 +117,12 @@ export function aFiring(job: JobKey, occurrence: Micros): Firing {
   return { key: keyOf(job), expected: occurrence, next: occurrence + 3_600_000_000, occurrences: [occurrence] };
 }
 
+/** Scope and id alone, of whatever has them. */
 export function keyOf({ scope, id }: JobKey): JobKey {
   return { scope, id };
 }
 
+/** What addresses an attempt, alone. */
 export function refOf({ scope, id, attempt, token }: AttemptRef): AttemptRef {
   return { scope, id, attempt, token };
 }

@@ -57,6 +57,7 @@ export function fact(
   });
 }
 
+/** Facts about one subject; a list of facts stands for each of them. */
 export function group(subject: string, facts: ReadonlyArray<Fact | readonly Fact[]>): FactGroup {
   return Object.freeze({ subject, facts: Object.freeze(facts.flat()) });
 }

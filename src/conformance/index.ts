@@ -9,6 +9,7 @@ export { ManualClock } from './manual-clock.ts';
 export { factsOn, report, runFacts, type BoundFact, type FactResult, type RunOptions } from './run-facts.ts';
 export {
   aClaim,
+  aFiring,
   anExecutor,
   aRecurringJob,
   aReport,
