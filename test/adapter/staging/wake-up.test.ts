@@ -9,7 +9,8 @@ import { anOrder } from './order.ts';
 const due: StoreHint = { kind: 'due' };
 
 forEachDriver(driver => {
-  const host = useHost(driver);
+  // A connection that begins to listen gives a hint of its own.
+  const host = useHost(driver, { jobsOptions: { notifications: false } });
 
   test('a listener hears of a staged job when its transaction has committed, not when it is staged or flushed', async () => {
     const hints = listening(host);
@@ -195,6 +196,7 @@ forEachDriver(driver => {
 
   test('a listener hears of a job staged in a hook of an implicit flush after that flush', async () => {
     const other = await createHost(driver, {
+      jobsOptions: { notifications: false },
       subscribers: [{ afterCreate: async ({ em }) => void (await other.jobs.stage(em, aSubmission())) }],
     });
     const hints = listening(other);
@@ -220,7 +222,9 @@ forEachDriver(driver => {
       logged.push(fields);
       throw new Error('a broken logger');
     };
-    const other = await createHost(driver, { jobsOptions: { logger: { info: log, warn: log, error: log } } });
+    const other = await createHost(driver, {
+      jobsOptions: { notifications: false, logger: { info: log, warn: log, error: log } },
+    });
     const broken = new Error('a broken listener');
     other.jobs.store.subscribe(() => {
       throw broken;

@@ -46,7 +46,8 @@ export class World {
     this.driver = driver;
     this.orm = orm;
     this.clock = clock;
-    this.jobs = new Jobs({ orm, clock, logger: this.log });
+    // One process, whose executors are told at once; a connection that begins to listen would have them look once more.
+    this.jobs = new Jobs({ orm, clock, logger: this.log, notifications: false });
   }
 
   static async open(driver: Driver, { clock = systemClock, ...options }: WorldOptions = {}): Promise<World> {
