@@ -11,7 +11,7 @@ import { Job, jobEntities } from '../../../src/entities/index.ts';
 import { ShoutingNamingStrategy } from '../../entities/shouting-naming-strategy.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { closeOrm, dbNameOf, dropOrm, forEachDriver, postgresUrl } from '../../support/orm.ts';
-import { createHost, idsIn, jobIds, openHost, type Host, type HostOptions } from './host.ts';
+import { createHost, idsIn, jobIds, openHost, sentDuring, untilBlocked, type Host, type HostOptions } from './host.ts';
 import { orderSchema } from './order.ts';
 
 /** Everything that stage and submit do, once each. */
@@ -184,6 +184,28 @@ forEachDriver(driver => {
         await expect(host.jobs.submit(aSubmission({ id: 'same', payload: 'other' }))).rejects.toMatchObject({
           code: 'JOB_IDENTITY_CONFLICT',
         });
+        await dropOrm(first.orm);
+      });
+
+      test.each([1, 2])('submit() of %i jobs that had to wait for another transaction is not repeated', async count => {
+        const first = await createHost(driver);
+        await first.orm.em.execute(
+          `alter database ${dbNameOf(first.orm)} set default_transaction_isolation = '${level}'`,
+        );
+        const host = await openHost(first);
+        const submissions = someSubmissions(count);
+        const em = first.orm.em.fork();
+        await em.begin();
+        await first.jobs.stage(em, submissions);
+
+        const sent = await sentDuring(host, async () => {
+          const submitted = host.jobs.submit(submissions);
+          await Promise.race([submitted, untilBlocked(first)]);
+          await em.commit();
+          expect((await submitted).map(({ matched }) => matched)).toEqual(submissions.map(() => 'identity'));
+        });
+
+        expect(sent.filter(statement => statement.includes('insert into'))).toHaveLength(1);
         await dropOrm(first.orm);
       });
     });

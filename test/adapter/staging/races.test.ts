@@ -109,6 +109,7 @@ forEachDriver(driver => {
       await second.orm.em.execute('pragma busy_timeout = 4321');
 
       const submitted = second.jobs.submit(aSubmission({ id: 'job-1' }));
+      await Promise.race([submitted, untilRepeated(second)]);
       await writing.commit();
 
       expect(await submitted).toMatchObject({ created: false, matched: 'identity' });
@@ -226,6 +227,14 @@ forEachDriver(driver => {
     );
   }
 });
+
+/** Resolves when the library has begun its transaction a second time. */
+async function untilRepeated({ statements }: Host): Promise<void> {
+  const begins = () => statements.filter(statement => /^\[query\]\s+begin/.test(statement)).length;
+  const atFirst = begins();
+
+  while (begins() < atFirst + 2) await new Promise(resolve => setImmediate(resolve));
+}
 
 /** A first transaction has staged and is open; a second one has been asked to stage, and can't go on. */
 async function twoStages(host: Host, firstJob: Submission, secondJob: Submission) {
