@@ -73,12 +73,17 @@ export const progress = group('Progress', [
   ),
 
   fact('an attempt whose record is gone writes no progress', { needs: ['deleteAttempt'] }, async on => {
-    const attempt = await started(on);
-    await on.deleteAttempt(attempt);
+    const [missing, other] = [await started(on), await started(on)];
+    await on.deleteAttempt(missing);
 
-    const answer = await assertUnchanged(on, attempt, () => on.store.progress([aReport(attempt, 40)]));
+    const answers = await assertUnchanged(on, missing, () => {
+      return on.store.progress([aReport(missing, 40), aReport(other, 40)]);
+    });
 
-    assert.deepEqual(only(answer), { status: 'ended', written: false });
+    assert.deepEqual(answers, [
+      { status: 'ended', written: false },
+      { status: 'active', written: true },
+    ]);
   }),
 
   fact('reports are answered in their position, each judged by itself', async on => {

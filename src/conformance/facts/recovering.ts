@@ -153,12 +153,12 @@ export const recovering = group('Recovering', [
     'an attempt whose record is gone is not recovered, and the answer says why',
     { needs: ['deleteAttempt'] },
     async on => {
-      const attempt = await started(on);
-      await on.deleteAttempt(attempt);
+      const [missing, other] = [await started(on), await started(on)];
+      await on.deleteAttempt(missing);
 
-      const answer = await assertUnchanged(on, attempt, () => on.store.recover([attempt], always));
+      const answer = await assertUnchanged(on, missing, () => on.store.recover([missing, other], always));
 
-      assert.deepEqual(answer, ['attempt_missing']);
+      assert.deepEqual(answer, ['attempt_missing', 'queued']);
     },
   ),
 

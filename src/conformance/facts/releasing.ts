@@ -118,12 +118,12 @@ export const releasing = group('Releasing', [
     'an attempt whose record is gone is not released, and the answer says why',
     { needs: ['deleteAttempt'] },
     async on => {
-      const attempt = await started(on);
-      await on.deleteAttempt(attempt);
+      const [missing, other] = [await started(on), await started(on)];
+      await on.deleteAttempt(missing);
 
-      const answer = await assertUnchanged(on, attempt, () => on.store.release([attempt]));
+      const answer = await assertUnchanged(on, missing, () => on.store.release([missing, other]));
 
-      assert.deepEqual(answer, ['attempt_missing']);
+      assert.deepEqual(answer, ['attempt_missing', 'released']);
     },
   ),
 ]);
