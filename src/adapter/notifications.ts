@@ -152,6 +152,10 @@ export class Notifications {
       client.on('error', () => resolve());
       client.on('end', () => resolve());
       stopped.addEventListener('abort', () => resolve(), { once: true });
+      // It may have been stopped while it connected; that isn't told again.
+      if (stopped.aborted) {
+        resolve();
+      }
     });
     client.on('notification', ({ payload }) => this.#heard(payload));
 

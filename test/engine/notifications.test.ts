@@ -146,6 +146,18 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await eventually(() => ran.length === 1);
     });
 
+    test('is not waited for by a stop that comes while it connects', async () => {
+      const jobs = jobsOn();
+
+      for (let round = 0; round < 10; round++) {
+        const end = jobs.store.subscribe(() => {});
+        for (let turn = 0; turn < round; turn++) await new Promise(resolve => setImmediate(resolve));
+        await end();
+      }
+
+      await eventually(async () => (await listening()).length === 0);
+    });
+
     test('hears garbage on its channel and goes on', async () => {
       const ran: string[] = [];
       await started(jobsOn(), job => void ran.push(job.id));

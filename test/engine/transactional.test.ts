@@ -35,8 +35,9 @@ forEachDriver(driver => {
           jobs.handler(step, async job => {
             ran.push(job.id);
             await job.transactional(async em => {
-              if (job.id === 'parent' && what === 'was staged in it')
+              if (job.id === 'parent' && what === 'was staged in it') {
                 await jobs.stage(em, step.create({}, { id: 'child' }));
+              }
             });
           }),
         ],

@@ -27,7 +27,9 @@ const executor = jobs.executor({
         });
         console.log(`committed ${job.id} ${job.attempt}`);
       } catch (error) {
-        console.log(`refused ${job.id} ${job.attempt} ${error instanceof AttemptAbortedError ? error.why : error}`);
+        console.log(
+          `refused ${job.id} ${job.attempt} ${error instanceof AttemptAbortedError ? error.why : String(error)}`,
+        );
       }
     }),
     jobs.handler(held, async job => {
