@@ -7,6 +7,8 @@ import { BackOff } from './back-off.ts';
 import { WakeUp } from './wake-up.ts';
 
 const maxGroup = 100;
+/** Under load the groups follow each other no sooner, unless one is full. */
+const groupEveryMs = 5;
 const firstDelayMs = 100;
 const longestDelayMs = 30_000;
 
@@ -19,8 +21,8 @@ interface Entry {
 }
 
 /**
- * Writes outcomes in groups: at once when idle; while one group is on its way the next collects. What the store refuses is
- * tried again by itself and later, so that it takes no other with it.
+ * Writes outcomes in groups: at once when idle; under load what comes within 5 ms, or while a group is on its way, goes together. What
+ * the store refuses is tried again by itself and later, so that it takes no other with it.
  */
 export class Settler {
   readonly #store: Pick<JobStore, 'settle'>;
@@ -31,6 +33,8 @@ export class Settler {
   readonly #entries = new Map<string, Entry>();
   /** What goes with the next group. */
   readonly #due: Entry[] = [];
+  readonly #full = new WakeUp();
+  readonly #closing = new AbortController();
   #sending: Promise<void> | null = null;
 
   constructor(store: Pick<JobStore, 'settle'>, logger: Logger, onSettled: () => void) {
@@ -60,6 +64,7 @@ export class Settler {
    * @returns how many were given up
    */
   async close(budget: AbortSignal): Promise<number> {
+    this.#closing.abort();
     this.#sendPostponed();
     while (this.#entries.size > 0 && !budget.aborted) {
       this.#settled.clear();
@@ -75,13 +80,23 @@ export class Settler {
     clearTimeout(entry.timer);
     entry.timer = undefined;
     this.#due.push(entry);
+    if (this.#due.length >= maxGroup) {
+      this.#full.notify();
+    }
     this.#sending ??= this.#sendAll();
   }
 
   async #sendAll(): Promise<void> {
+    // What ends in one turn goes together.
+    await nextTurn();
     while (this.#due.length > 0) {
-      await this.#sendGroup(this.#due.splice(0, maxGroup));
+      const group = this.#due.splice(0, maxGroup);
+      this.#full.clear();
+      const isTime = this.#due.length < maxGroup ? this.#full.wait(groupEveryMs, this.#closing.signal) : null;
+
+      await this.#sendGroup(group);
       await nextTurn();
+      await isTime;
     }
     this.#sending = null;
   }

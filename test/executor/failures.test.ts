@@ -123,7 +123,7 @@ forEachDriver(driver => {
     gate.open();
     await executor.stop();
 
-    expect(groups).toEqual([1, 7]);
+    expect(groups).toEqual([8]);
   });
 
   test('an outcome that the database refuses takes no other with it, and is written when it no longer does', async () => {

@@ -89,17 +89,17 @@ export interface EndedRow extends AttemptRow {
 
 export type LookRequest = Pick<ClaimRequest, 'definitions' | 'queues'>;
 
-/** A settlement as the statements take it: flat, with null for what its outcome doesn't have. */
+/** A settlement as the statements take it: flat, without what its outcome doesn't have, as most of a group would be nulls. */
 export interface SettlementRow {
   readonly scope_hash: string;
   readonly id: string;
   readonly ordinal: number;
   readonly token: string;
   readonly outcome: Settlement['outcome'];
-  readonly new_progress: number | null;
-  readonly new_message: string | null;
-  readonly new_result_ref: string | null;
-  readonly new_reason: FailureReason | null;
-  readonly new_error: string | null;
-  readonly new_next_run_at: Micros | null;
+  readonly new_progress?: number;
+  readonly new_message?: string;
+  readonly new_result_ref?: string;
+  readonly new_reason?: FailureReason;
+  readonly new_error?: string;
+  readonly new_next_run_at?: Micros;
 }

@@ -6,11 +6,11 @@ export function settlementRow(settlement: Settlement): SettlementRow {
   return {
     ...attemptKey(settlement),
     outcome: settlement.outcome,
-    new_progress: settlement.progress?.value ?? null,
-    new_message: settlement.progress?.message ?? null,
-    new_result_ref: settlement.outcome === 'succeeded' ? settlement.resultRef : null,
-    new_reason: 'failureReason' in settlement ? settlement.failureReason : null,
-    new_error: 'error' in settlement ? settlement.error : null,
-    new_next_run_at: 'nextRunAt' in settlement ? settlement.nextRunAt : null,
+    new_progress: settlement.progress?.value,
+    new_message: settlement.progress?.message ?? undefined,
+    new_result_ref: settlement.outcome === 'succeeded' ? (settlement.resultRef ?? undefined) : undefined,
+    new_reason: 'failureReason' in settlement ? settlement.failureReason : undefined,
+    new_error: 'error' in settlement ? (settlement.error ?? undefined) : undefined,
+    new_next_run_at: 'nextRunAt' in settlement ? settlement.nextRunAt : undefined,
   };
 }

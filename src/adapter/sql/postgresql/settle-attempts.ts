@@ -73,10 +73,10 @@ function one(row: SettlementRow): Statement {
   return sql`
     (
       select ${row.scope_hash}::varchar as scope_hash, ${row.id}::varchar as id, ${row.ordinal}::integer as ordinal,
-             ${row.token}::varchar as token, ${row.outcome}::varchar as outcome, ${row.new_progress}::integer as new_progress,
-             ${row.new_message}::text as new_message, ${row.new_result_ref}::text as new_result_ref,
-             ${row.new_reason}::varchar as new_reason, ${row.new_error}::text as new_error,
-             ${row.new_next_run_at}::bigint as new_next_run_at
+             ${row.token}::varchar as token, ${row.outcome}::varchar as outcome, ${row.new_progress ?? null}::integer as new_progress,
+             ${row.new_message ?? null}::text as new_message, ${row.new_result_ref ?? null}::text as new_result_ref,
+             ${row.new_reason ?? null}::varchar as new_reason, ${row.new_error ?? null}::text as new_error,
+             ${row.new_next_run_at ?? null}::bigint as new_next_run_at
     ) as o
   `;
 }

@@ -11,11 +11,11 @@ export interface AttemptEnd {
   readonly ordinal: number;
   readonly token: string;
   readonly new_state: string;
-  readonly new_progress: number | null;
-  readonly new_message: string | null;
-  readonly new_result_ref: string | null;
-  readonly new_reason: string | null;
-  readonly new_error: string | null;
+  readonly new_progress?: number;
+  readonly new_message?: string;
+  readonly new_result_ref?: string;
+  readonly new_reason?: string;
+  readonly new_error?: string;
 }
 
 /** The attempts of the jobs whose run this transaction has just ended; answers them. */

@@ -65,7 +65,7 @@ export const sqliteDialect: SqlDialect = {
     return end(session, settleJobs(session.tables, rows, now), rows, now, ({ state, asked }) => ({
       ...asked,
       new_state: state === 'cancelled' ? 'cancelled' : asked.outcome === 'rescheduled' ? 'failed' : asked.outcome,
-      new_result_ref: state === 'succeeded' ? asked.new_result_ref : null,
+      new_result_ref: state === 'succeeded' ? asked.new_result_ref : undefined,
       new_reason: state === 'cancelled' ? 'cancel_requested' : asked.new_reason,
     }));
   },
@@ -75,7 +75,6 @@ export const sqliteDialect: SqlDialect = {
 
     return end(session, recoverJobs(session.tables, rows, how, now), rows, now, ({ state, asked }) => ({
       ...asked,
-      ...nothingReported,
       new_state: state === 'cancelled' ? 'cancelled' : 'interrupted',
       new_reason: state === 'cancelled' ? 'cancel_requested' : how.reason,
     }));
@@ -97,7 +96,6 @@ export const sqliteDialect: SqlDialect = {
       if (cancelled.length > 0) {
         const ends = cancelled.map(row => ({
           ...row,
-          ...nothingReported,
           new_state: 'cancelled',
           new_reason: 'cancel_requested',
         }));
@@ -108,8 +106,6 @@ export const sqliteDialect: SqlDialect = {
     });
   },
 };
-
-const nothingReported = { new_progress: null, new_message: null, new_result_ref: null, new_error: null };
 
 /** Starts jobs, then writes the attempts of those that were started. */
 function start({ atomically, tables }: Session, startJobs: Statement, executorId: string, now: Micros): Promise<Row[]> {
