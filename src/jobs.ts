@@ -13,7 +13,7 @@ import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
 import { stage, type StagingParts } from './adapter/stage.ts';
-import { submit, type SubmittingParts } from './adapter/submit.ts';
+import { Submitter } from './adapter/submitter.ts';
 import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
 import { TransactionSession } from './adapter/transaction-session.ts';
@@ -87,7 +87,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly admin: Admin;
   readonly #em: Em;
   readonly #staging: StagingParts;
-  readonly #submitting: SubmittingParts;
+  readonly #submitter: Submitter;
   readonly #executorHost: ExecutorHost<Em>;
 
   /**
@@ -189,7 +189,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
-      return submissions.length === 0 ? Promise.resolve([]) : submit(this.#submitting, submissions);
+      return submissions.length === 0 ? Promise.resolve([]) : this.#submitter.submit(submissions);
     });
   }
 

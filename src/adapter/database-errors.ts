@@ -21,6 +21,11 @@ export function isSchemaMissing(error: unknown): boolean {
   );
 }
 
+/** Whether the database refuses what it was given, so that nothing was written. */
+export function isRefusal(error: unknown): boolean {
+  return /^(22|23|54)|^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(codeOf(error));
+}
+
 function isMissingInSqlite(error: unknown): boolean {
   return /no such (table|column)|has no column named/.test(String((error as Error).message));
 }

@@ -102,6 +102,7 @@ export interface SubmissionDefaults<Name extends string = string> {
 }
 
 const brand = Symbol.for('mikro-orm-jobs.submission');
+const madeId = Symbol.for('mikro-orm-jobs.submission.madeId');
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
 const maxMetadataBytes = 65_536;
@@ -147,7 +148,13 @@ export function createSubmission<Name extends string>(
     after: checkedParents(key, after),
   };
 
-  return Object.freeze(Object.defineProperty(submission, brand, { value: true }));
+  Object.defineProperty(submission, brand, { value: true });
+  return Object.freeze(Object.defineProperty(submission, madeId, { value: id === undefined }));
+}
+
+/** Whether its id was made with it, so that no other submission has it. */
+export function hasIdOfItsOwn(submission: Submission): boolean {
+  return (submission as unknown as Record<symbol, unknown>)[madeId] === true;
 }
 
 /** @throws InvalidSubmissionError for anything that `definition.create()` didn't make */

@@ -1,0 +1,61 @@
+import { ConnectionTimeoutError } from '../core/errors.ts';
+import type { StageResult } from '../core/snapshot.ts';
+import type { JobStore } from '../core/store.ts';
+import { hasIdOfItsOwn, type Submission } from '../core/submission.ts';
+import { JointSubmits, type JointSubmitsParts } from './joint-submits.ts';
+import type { OwnSession } from './own-session.ts';
+
+export interface SubmittingParts extends Omit<JointSubmitsParts, 'session' | 'alone'> {
+  readonly session: OwnSession;
+  readonly connectionTimeoutMs: number;
+  readonly storeOn: (session: OwnSession) => JobStore;
+}
+
+/**
+ * Submits on a connection of its own, for which it waits so long and no longer: beside a bare `begin()` on the only
+ * connection, which nobody but that fork can see, it would wait for ever.
+ */
+export class Submitter {
+  readonly #parts: SubmittingParts;
+  readonly #joint: JointSubmits;
+
+  constructor(parts: SubmittingParts) {
+    this.#parts = parts;
+    this.#joint = new JointSubmits({
+      ...parts,
+      session: () => this.#session(),
+      alone: async submission => (await this.#together([submission]))[0]!,
+    });
+  }
+
+  async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
+    const [first] = submissions;
+
+    try {
+      return submissions.length === 1 && isNobodyElses(first!)
+        ? [await this.#joint.submit(first!)]
+        : await this.#together(submissions);
+    } catch (error) {
+      throw isPoolTimeout(error) ? new ConnectionTimeoutError(operation, { cause: error }) : error;
+    }
+  }
+
+  #together(submissions: readonly Submission[]): Promise<StageResult[]> {
+    return this.#parts.storeOn(this.#session()).submit(submissions);
+  }
+
+  #session(): OwnSession {
+    return this.#parts.session.within({ ms: this.#parts.connectionTimeoutMs, operation });
+  }
+}
+
+const operation = 'submit()';
+
+function isNobodyElses(submission: Submission): boolean {
+  return hasIdOfItsOwn(submission) && submission.uniqueKey === null && submission.after.length === 0;
+}
+
+/** MikroORM 6: knex gave up waiting for its pool. Its driver makes another error of it, with the same message. */
+function isPoolTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Knex: Timeout acquiring a connection');
+}
