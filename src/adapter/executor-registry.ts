@@ -54,13 +54,13 @@ export class ExecutorRegistry {
     };
   }
 
-  /** Whether there is anything to recover. */
-  async hasLapsed(): Promise<boolean> {
-    return (await this.#session.read(anyLapsed(this.#session.tables, this.#clock.now()))).length > 0;
-  }
+  /** Declares dead whose lease is over; each is answered to one caller. Null: nothing runs under one that is dead or stopped either. */
+  async lapse(): Promise<string[] | null> {
+    const found = await this.#session.read(anyLapsed(this.#session.tables, this.#clock.now()));
+    if (found.length === 0) {
+      return null;
+    }
 
-  /** Declares dead whose lease is over; each is answered to one caller. */
-  async lapse(): Promise<string[]> {
     const lapsed = await this.#session.write(lapseExecutors(this.#session.tables, this.#clock.now()));
     return lapsed.map(row => row.id as string);
   }

@@ -110,16 +110,15 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
-    if (!(await this.#executors.hasLapsed())) {
-      return { lapsed: [], recovered: 0 };
-    }
-
     const lapsed = await this.#executors.lapse();
-    const orphans = (await this.#session.read(orphanedJobs(this.#session.tables, limit))).map(toRunningAttempt);
+    const orphans =
+      lapsed === null
+        ? []
+        : (await this.#session.read(orphanedJobs(this.#session.tables, limit))).map(toRunningAttempt);
     const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });
 
     return {
-      lapsed,
+      lapsed: lapsed ?? [],
       recovered: answers.filter(answer => answer !== 'lost' && answer !== 'attempt_missing').length,
     };
   }
