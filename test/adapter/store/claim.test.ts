@@ -155,7 +155,11 @@ forEachDriver(driver => {
     on.clock.advance(1000);
 
     expect(idsOf((await on.store.claim(aClaim())).attempts)).toEqual(['now']);
-    expect(await on.store.claim(aClaim())).toEqual({ attempts: [], nextDueAt: Date.UTC(2031, 0, 1) * 1000 });
+    expect(await on.store.claim(aClaim())).toEqual({
+      attempts: [],
+      nextDueAt: Date.UTC(2031, 0, 1) * 1000,
+      isHeldBack: false,
+    });
   });
 
   test('a job whose definition the caller does not name is left untouched', async () => {
