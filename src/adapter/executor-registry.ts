@@ -1,6 +1,8 @@
+import type { RunningAttempt } from '../core/attempt.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ExecutorRegistration, RenewAnswer } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
+import { toRunningAttempt } from './job-row.ts';
 import type { Session } from './session.ts';
 import {
   anyLapsed,
@@ -10,7 +12,7 @@ import {
   stopExecutor,
   stopUnleasedExecutors,
 } from './sql/shared/executors.ts';
-import { runningJobs } from './sql/shared/running-jobs.ts';
+import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
 
 /** More attempts than any executor runs. */
 const maxHeld = 100_000;
@@ -54,14 +56,16 @@ export class ExecutorRegistry {
     };
   }
 
-  /** Declares dead whose lease is over; each is answered to one caller. Null: nothing runs under one that is dead or stopped either. */
-  async lapse(): Promise<string[] | null> {
-    const found = await this.#session.read(anyLapsed(this.#session.tables, this.#clock.now()));
-    if (found.length === 0) {
-      return null;
+  /** Declares dead whose lease is over, each for one caller, and finds what runs under executors that are dead or stopped. */
+  async lapse(limit: number): Promise<{ readonly lapsed: string[]; readonly orphans: RunningAttempt[] }> {
+    const { read, tables, write } = this.#session;
+    const now = this.#clock.now();
+    if ((await read(anyLapsed(tables, now))).length === 0) {
+      return { lapsed: [], orphans: [] };
     }
 
-    const lapsed = await this.#session.write(lapseExecutors(this.#session.tables, this.#clock.now()));
-    return lapsed.map(row => row.id as string);
+    const lapsed = await write(lapseExecutors(tables, now));
+    const orphans = await read(orphanedJobs(tables, limit));
+    return { lapsed: lapsed.map(row => row.id as string), orphans: orphans.map(toRunningAttempt) };
   }
 }

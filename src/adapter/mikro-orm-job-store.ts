@@ -47,7 +47,7 @@ import { readJob } from './sql/shared/read-jobs.ts';
 import type { Statement } from './sql/statement.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
-import { orphanedJobs, runningJobs } from './sql/shared/running-jobs.ts';
+import { runningJobs } from './sql/shared/running-jobs.ts';
 import { whyNotCancelled, whyNotDue, writeOrTell } from './write-or-tell.ts';
 
 /** The store on MikroORM: turns the contract's calls into statements, and rows into its answers. Decides nothing. */
@@ -110,15 +110,11 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async recoverLapsed(limit: number): Promise<RecoverLapsedAnswer> {
-    const lapsed = await this.#executors.lapse();
-    const orphans =
-      lapsed === null
-        ? []
-        : (await this.#session.read(orphanedJobs(this.#session.tables, limit))).map(toRunningAttempt);
+    const { lapsed, orphans } = await this.#executors.lapse(limit);
     const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });
 
     return {
-      lapsed: lapsed ?? [],
+      lapsed,
       recovered: answers.filter(answer => answer !== 'lost' && answer !== 'attempt_missing').length,
     };
   }
