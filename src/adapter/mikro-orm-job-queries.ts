@@ -10,15 +10,15 @@ import type {
   ListPosition,
 } from '../core/queries.ts';
 import { scopeHash } from '../core/scope.ts';
-import type { AttemptSnapshot } from '../core/snapshot.ts';
+import type { AttemptSnapshot, JobSnapshot } from '../core/snapshot.ts';
 import type { JobState } from '../core/states.ts';
 import { dateOf } from '../core/time.ts';
 import { toAttemptSnapshot, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import { countJobs, dueByQueue, listJobs, readExecutors } from './sql/shared/list-jobs.ts';
-import { readAttempts } from './sql/shared/read-jobs.ts';
+import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
 
-/** The reads for people, on MikroORM. */
+/** The reads on MikroORM: of one job, and those for people. */
 export class MikroOrmJobQueries implements JobQueries {
   readonly #session: Session;
   readonly #clock: Clock;
@@ -26,6 +26,13 @@ export class MikroOrmJobQueries implements JobQueries {
   constructor({ session, clock }: { readonly session: Session; readonly clock: Clock }) {
     this.#session = session;
     this.#clock = clock;
+  }
+
+  async get({ scope, id }: JobKey): Promise<JobSnapshot | null> {
+    const { read, tables } = this.#session;
+    const [row] = await read(readJob(tables, scopeHash(scope), id));
+
+    return row === undefined ? null : toSnapshot(row);
   }
 
   async attempts(key: JobKey): Promise<AttemptSnapshot[]> {

@@ -36,14 +36,13 @@ import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
 import type { Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt, toSnapshot } from './job-row.ts';
+import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { EndedRow, SqlDialect } from './sql/dialect.ts';
 import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
-import { readJob } from './sql/shared/read-jobs.ts';
 import type { Statement } from './sql/statement.ts';
 import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
@@ -238,13 +237,6 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
 
     this.#wake(true);
     return 'due';
-  }
-
-  async get(key: JobKey): Promise<JobSnapshot | null> {
-    const { scopeHash: hash, id } = hashed(key);
-    const [row] = await this.#session.read(readJob(this.#session.tables, hash, id));
-
-    return row === undefined ? null : toSnapshot(row);
   }
 
   subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
