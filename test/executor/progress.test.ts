@@ -3,7 +3,7 @@ import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
 import type { ProgressReport } from '../../src/core/store.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, turns, until } from './support/latch.ts';
+import { latch, until } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });
@@ -119,11 +119,9 @@ forEachDriver(driver => {
       gate.open();
 
       await until(async () => (await world.job('a')).state === 'succeeded');
-      await until(() => timers() === idle);
-      for (let i = 0; i < 500; i++) {
-        await turns(1);
-        expect(timers()).toBe(idle);
-      }
+      // The last tick may still be on its way.
+      let quietTurns = 0;
+      await until(() => (quietTurns = timers() === idle ? quietTurns + 1 : 0) === 500);
     });
   }
 });

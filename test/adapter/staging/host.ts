@@ -117,7 +117,12 @@ async function empty({ orm }: Host): Promise<void> {
 }
 
 function logged<T extends CreateOptions>(statements: string[], options: T): T {
-  return { ...options, debug: ['query'], colors: false, logger: (message: string) => void statements.push(message) };
+  const logger = (message: string) => {
+    // The notification of an earlier commit follows that by itself.
+    if (!message.includes('select pg_notify(')) statements.push(message);
+  };
+
+  return { ...options, debug: ['query'], colors: false, logger };
 }
 
 function hostOn(
