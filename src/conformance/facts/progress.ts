@@ -9,6 +9,7 @@ import {
   settled,
   settlements,
   started,
+  startOf,
 } from '../arrange.ts';
 import { aReport, keyOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';
@@ -24,6 +25,18 @@ export const progress = group('Progress', [
     assert.deepEqual(answer, { status: 'active', written: true });
     assertHas(await jobOf(on, attempt), { progress: 40, progressMessage: 'page 4', state: 'running' });
     assertHas(await attemptOf(on, attempt), { progress: 40, progressMessage: 'page 4', state: 'running' });
+  }),
+
+  fact('progress is written on no other attempt, of this job or of another', async on => {
+    const first = await started(on);
+    await settled(on, { ...settlements.rescheduled(first), progress: { value: 10, message: 'page 1' } });
+    const [second, other] = [await startOf(on, first), await started(on)];
+
+    await on.store.progress([aReport(second, 40, 'page 4')]);
+
+    assertHas(await attemptOf(on, first), { progress: 10, progressMessage: 'page 1' });
+    assertHas(await attemptOf(on, other), { progress: 0, progressMessage: null });
+    assertHas(await jobOf(on, other), { progress: 0, progressMessage: null });
   }),
 
   fact('a value below the stored one is not written, nor is its message, and the attempt goes on', async on => {

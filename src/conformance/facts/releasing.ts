@@ -11,7 +11,7 @@ import {
   startOf,
   submitted,
 } from '../arrange.ts';
-import { aClaim, keyOf, rescheduled } from '../builders.ts';
+import { aClaim, aReport, keyOf, rescheduled } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 export const releasing = group('Releasing', [
@@ -46,6 +46,15 @@ export const releasing = group('Releasing', [
     }
 
     assertHas(await jobOf(on, job), { attemptCount: 0, attemptLimit: 1, state: 'queued' });
+  }),
+
+  fact('a release takes back the progress of its attempt, too', async on => {
+    const attempt = await started(on);
+    await on.store.progress([aReport(attempt, 40, 'page 4')]);
+
+    await on.store.release([attempt]);
+
+    assertHas(await jobOf(on, attempt), { progress: 0, progressMessage: null });
   }),
 
   fact('a release keeps the attempts before it, and why they failed', async on => {

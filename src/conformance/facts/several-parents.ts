@@ -42,6 +42,22 @@ export const severalParents = group('Several parents', [
     assert.equal(await stateOf(on, child), 'cancelled');
   }),
 
+  fact('of the jobs of one batch each is judged by its own parents', async on => {
+    const [done, broken, running] = [
+      await aJobIn(on, 'succeeded'),
+      await aJobIn(on, 'failed'),
+      await aJobIn(on, 'running'),
+    ];
+    const batch = [done, broken, running].map(parent => aSubmission({ after: [parent] }));
+
+    const results = await on.store.submit(batch);
+
+    assert.deepEqual(
+      results.map(({ job }) => job.state),
+      ['queued', 'cancelled', 'awaiting'],
+    );
+  }),
+
   fact('parents that have ended and parents that run may be mixed in one submission', async on => {
     const [done, running] = [await aJobIn(on, 'succeeded'), await started(on)];
     const child = await submitted(on, { after: [done, keyOf(running)] });

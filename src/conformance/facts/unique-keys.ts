@@ -53,6 +53,23 @@ export const uniqueKeys = group('Unique keys', [
     assertHas(only(await on.store.submit([aSubmission({ uniqueKey: 'k' })])), { created: true });
   }),
 
+  fact('a job that a recovery ends, or a release with a cancel mark, has given its unique key free', async on => {
+    const [held, marked, released] = [
+      await started(on, { uniqueKey: 'held' }),
+      await started(on, { uniqueKey: 'marked' }),
+      await started(on, { uniqueKey: 'released' }),
+    ];
+    await on.store.cancel(keyOf(marked), {});
+    await on.store.cancel(keyOf(released), {});
+
+    await on.store.recover([held, marked], { requeue: 'never', reason: 'shutdown' });
+    await on.store.release([released]);
+
+    for (const uniqueKey of ['held', 'marked', 'released']) {
+      assertHas(only(await on.store.submit([aSubmission({ uniqueKey })])), { created: true });
+    }
+  }),
+
   fact('a job that was cancelled with its parent has given its unique key free', async on => {
     const parent = await submitted(on);
     await on.store.submit([aSubmission({ uniqueKey: 'k', after: [parent] })]);
