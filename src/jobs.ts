@@ -12,6 +12,7 @@ import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
+import { hasSessionContext } from './adapter/session-context.ts';
 import { stage, type StagingParts } from './adapter/stage.ts';
 import { Submitter } from './adapter/submitter.ts';
 import type { Session } from './adapter/session.ts';
@@ -134,7 +135,15 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.queues = queueControlOf(queueStore, enter);
     this.admin = adminOf(this.store, queueStore, enter);
     this.#staging = { em, dialect, creationClock, commits };
-    this.#submitting = { session, connectionTimeoutMs, storeOn };
+    this.#submitter = new Submitter({
+      session,
+      connectionTimeoutMs,
+      storeOn: session => storeOn(session),
+      dialect,
+      creationClock,
+      hints,
+      isJoint: !hasSessionContext(em),
+    });
     this.#executorHost = {
       store: this.store,
       recurring: new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints }),

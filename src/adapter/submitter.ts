@@ -8,6 +8,8 @@ import type { OwnSession } from './own-session.ts';
 export interface SubmittingParts extends Omit<JointSubmitsParts, 'session' | 'alone'> {
   readonly session: OwnSession;
   readonly connectionTimeoutMs: number;
+  /** Whether submits of one moment may share a statement. */
+  readonly isJoint: boolean;
   readonly storeOn: (session: OwnSession) => JobStore;
 }
 
@@ -32,7 +34,7 @@ export class Submitter {
     const [first] = submissions;
 
     try {
-      return submissions.length === 1 && isNobodyElses(first!)
+      return this.#parts.isJoint && submissions.length === 1 && isNobodyElses(first!)
         ? [await this.#joint.submit(first!)]
         : await this.#together(submissions);
     } catch (error) {

@@ -1,0 +1,125 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { CreationClock } from '../core/clock.ts';
+import type { StageResult } from '../core/snapshot.ts';
+import type { Submission } from '../core/submission.ts';
+import { isRefusal } from './database-errors.ts';
+import type { Hints } from './hint-channel.ts';
+import { chunksOf } from './inserts.ts';
+import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
+import type { Session } from './session.ts';
+import type { SqlDialect } from './sql/dialect.ts';
+
+export interface JointSubmitsParts {
+  /** A session for one group. */
+  readonly session: () => Session;
+  readonly dialect: SqlDialect;
+  readonly creationClock: CreationClock;
+  readonly hints: Pick<Hints, 'send'>;
+  /** Submits one by itself. */
+  readonly alone: (submission: Submission) => Promise<StageResult>;
+}
+
+interface Entry {
+  readonly submission: Submission;
+  readonly row: NewJobRow;
+  readonly answer: PromiseWithResolvers;
+}
+
+interface PromiseWithResolvers {
+  readonly promise: Promise<StageResult>;
+  readonly resolve: (result: StageResult | Promise<StageResult>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** One group waits for another so long and no longer: what holds that one up needn't hold up this one. */
+const patienceMs = 20;
+
+/**
+ * Submits of one moment, each by a call of its own, in one statement: ten requests at once are one commit instead of ten. Only for
+ * submissions whose identity is nobody else's, so that none waits for a lock on account of another. Each is stored or not by
+ * itself: what the statement didn't insert, or was refused with, is submitted alone.
+ */
+export class JointSubmits {
+  readonly #parts: JointSubmitsParts;
+  #due: Entry[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(parts: JointSubmitsParts) {
+    this.#parts = parts;
+  }
+
+  submit(submission: Submission): Promise<StageResult> {
+    const { creationClock } = this.#parts;
+    // Created in the order of the calls, whatever goes with which group.
+    const times = { now: creationClock.now(), createdAt: creationClock.next() };
+    const entry = { submission, row: newJobRow(submission, times, null), answer: withResolvers() };
+
+    this.#due.push(entry);
+    this.#sending ??= this.#sendAll();
+
+    return entry.answer.promise;
+  }
+
+  async #sendAll(): Promise<void> {
+    // What is submitted in one turn goes together.
+    await nextTurn();
+    while (this.#due.length > 0) {
+      const groups = [...chunksOf(this.#due)];
+      this.#due = [];
+      const patience = new AbortController();
+
+      await Promise.race([
+        Promise.all(groups.map(group => this.#send(group))),
+        delay(patienceMs, undefined, { signal: patience.signal }).catch(() => {}),
+      ]);
+      patience.abort();
+      await nextTurn();
+    }
+    this.#sending = null;
+  }
+
+  async #send(group: readonly Entry[]): Promise<void> {
+    try {
+      const inserted = await this.#insert(group);
+      if (inserted.size > 0) {
+        this.#parts.hints.send({ kind: 'due' });
+      }
+      group.forEach(entry => this.#answer(entry, inserted));
+    } catch (error) {
+      group.forEach(entry => this.#refuse(entry, group.length, error));
+    }
+  }
+
+  async #insert(group: readonly Entry[]): Promise<Set<NewJobRow>> {
+    // The same object twice in a group: the first is inserted, the second finds it there.
+    const rows = new Map([...group].reverse().map(({ row }) => [rowKey(row), row]));
+    const { tables, write } = this.#parts.session();
+    const inserted = await this.#parts.dialect.insertJobs(write, tables, [...rows.values()]);
+
+    return new Set(inserted.map(key => rows.get(rowKey(key))!));
+  }
+
+  #answer({ submission, row, answer }: Entry, inserted: ReadonlySet<NewJobRow>): void {
+    answer.resolve(
+      inserted.has(row)
+        ? Object.freeze({ job: snapshotOfNew(row), created: true, matched: 'none' })
+        : this.#parts.alone(submission),
+    );
+  }
+
+  #refuse({ submission, answer }: Entry, groupSize: number, error: unknown): void {
+    if (groupSize > 1 && isRefusal(error)) {
+      answer.resolve(this.#parts.alone(submission));
+    } else {
+      answer.reject(error);
+    }
+  }
+}
+
+function withResolvers(): PromiseWithResolvers {
+  let resolve!: PromiseWithResolvers['resolve'];
+  let reject!: PromiseWithResolvers['reject'];
+  const promise = new Promise<StageResult>((...functions) => ([resolve, reject] = functions));
+
+  return { promise, resolve, reject };
+}
