@@ -139,7 +139,6 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       session,
       connectionTimeoutMs,
       storeOn: session => storeOn(session),
-      dialect,
       creationClock,
       hints,
       isJoint: !hasSessionContext(em),

@@ -15,16 +15,15 @@ export function begunWithin<T>(
   start: (begun: () => void) => Promise<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const tooLate = new ConnectionTimeoutError(operation);
-    let hasGivenUp = false;
+    let tooLate: ConnectionTimeoutError | null = null;
     const timer = setTimeout(() => {
-      hasGivenUp = true;
+      tooLate = new ConnectionTimeoutError(operation);
       reject(tooLate);
     }, ms);
 
     const begun = () => {
       clearTimeout(timer);
-      if (hasGivenUp) {
+      if (tooLate !== null) {
         throw tooLate;
       }
     };

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CreationClock } from '../core/clock.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
@@ -7,12 +7,12 @@ import type { Hints } from './hint-channel.ts';
 import { chunksOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
 import type { Session } from './session.ts';
-import type { SqlDialect } from './sql/dialect.ts';
+import type { JobKeyRow } from './sql/dialect.ts';
+import { insertNewJobs } from './sql/shared/insert-new-jobs.ts';
 
 export interface JointSubmitsParts {
   /** A session for one group. */
   readonly session: () => Session;
-  readonly dialect: SqlDialect;
   readonly creationClock: CreationClock;
   readonly hints: Pick<Hints, 'send'>;
   /** Submits one by itself. */
@@ -61,18 +61,14 @@ export class JointSubmits {
   }
 
   async #sendAll(): Promise<void> {
-    // What is submitted in one turn goes together.
-    await nextTurn();
-    while (this.#due.length > 0) {
+    await settledTurn();
+    for (;;) {
       const groups = [...chunksOf(this.#due)];
       this.#due = [];
-      const patience = new AbortController();
-
-      await Promise.race([
-        Promise.all(groups.map(group => this.#send(group))),
-        delay(patienceMs, undefined, { signal: patience.signal }).catch(() => {}),
-      ]);
-      patience.abort();
+      await within(patienceMs, Promise.all(groups.map(group => this.#send(group))));
+      if (this.#due.length === 0) {
+        break;
+      }
       await nextTurn();
     }
     this.#sending = null;
@@ -94,7 +90,7 @@ export class JointSubmits {
     // The same object twice in a group: the first is inserted, the second finds it there.
     const rows = new Map([...group].reverse().map(({ row }) => [rowKey(row), row]));
     const { tables, write } = this.#parts.session();
-    const inserted = await this.#parts.dialect.insertJobs(write, tables, [...rows.values()]);
+    const inserted = (await write(insertNewJobs(tables, [...rows.values()]))) as JobKeyRow[];
 
     return new Set(inserted.map(key => rows.get(rowKey(key))!));
   }
@@ -114,6 +110,23 @@ export class JointSubmits {
       answer.reject(error);
     }
   }
+}
+
+/** Resolves when everything that was ready to go on has gone on: what several callers submit then goes together. */
+async function settledTurn(): Promise<void> {
+  await null;
+  await new Promise<void>(resolve => process.nextTick(resolve));
+}
+
+/** Resolves with the work, or after so many ms. */
+function within(ms: number, work: Promise<unknown>): Promise<void> {
+  return new Promise(resolve => {
+    const timer = setTimeout(resolve, ms);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }
 
 function withResolvers(): PromiseWithResolvers {

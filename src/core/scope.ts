@@ -7,8 +7,23 @@ import { isStorable } from './text.ts';
  * a database can make two scopes one.
  */
 export function scopeHash(scope: string): string {
-  return sha256(checkedScope(scope));
+  const known = hashes.get(scope);
+  if (known !== undefined) {
+    return known;
+  }
+
+  const hash = sha256(checkedScope(scope));
+  if (hashes.size === maxHashes) {
+    hashes.clear();
+  }
+  hashes.set(scope, hash);
+
+  return hash;
 }
+
+/** Every statement hashes the scopes of its jobs, which are few: a tenant's, or one for all. */
+const hashes = new Map<string, string>();
+const maxHashes = 1000;
 
 /** @throws InvalidSubmissionError for text that has no exact UTF-8: two such scopes would share one hash */
 export function checkedScope(scope: string): string {

@@ -38,6 +38,11 @@ export function sql(strings: TemplateStringsArray, ...parts: ReadonlyArray<Value
   return { sql: text, params };
 }
 
+/** `…, …`: values, of which there is at least one. */
+export function list(items: readonly Value[]): Statement {
+  return { sql: items.map(() => '?').join(', '), params: items };
+}
+
 /** `values (…), (…)`: a batch of rows, of which there is at least one. */
 export function values(rows: ReadonlyArray<readonly Value[]>): Statement {
   const row = `(${rows[0]!.map(() => '?').join(', ')})`;

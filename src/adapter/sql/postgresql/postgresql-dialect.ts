@@ -1,5 +1,6 @@
 import { attemptKey } from '../../job-row.ts';
 import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
+import { insertJob } from '../shared/insert-job.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import { sql } from '../statement.ts';
@@ -27,7 +28,10 @@ export const postgresqlDialect: SqlDialect = {
 
   transaction: (run, work) => work(run),
 
-  insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
+  insertJobs: async (run, tables, rows) => {
+    const [only] = rows;
+    return (await run(rows.length === 1 ? insertJob(tables, only!) : insertJobs(tables, rows))) as JobKeyRow[];
+  },
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),

@@ -4,6 +4,7 @@ import { attemptKey, attemptRowKey, rowKey } from '../../job-row.ts';
 import type { Row, Session } from '../../session.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
 import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
+import { insertJob } from '../shared/insert-job.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import type { Statement } from '../statement.ts';
@@ -30,7 +31,10 @@ export const sqliteDialect: SqlDialect = {
   needsTransaction: () => Promise.resolve(true),
   transaction: withShortBusyTimeout,
 
-  insertJobs: async (run, tables, rows) => (await run(insertJobs(tables, rows))) as JobKeyRow[],
+  insertJobs: async (run, tables, rows) => {
+    const [only] = rows;
+    return (await run(rows.length === 1 ? insertJob(tables, only!) : insertJobs(tables, rows))) as JobKeyRow[];
+  },
 
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
