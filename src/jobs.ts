@@ -115,7 +115,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const commits = new CommitWatch(em, awaiting => hints.staged(awaiting));
+    const commits = new CommitWatch(em, staged => hints.staged(staged));
     const storeOn = (session: Session, told: Hints = hints) => {
       return new MikroOrmJobStore({ session, dialect, clock, creationClock, hints: told });
     };
@@ -124,7 +124,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       return storeOn(new TransactionSession(transaction), {
         reach: hints.reach,
         subscribe: listener => hints.subscribe(listener),
-        send: () => commits.mark(transaction, []),
+        send: () => commits.mark(transaction, { awaiting: [], lanes: undefined }),
       });
     };
 

@@ -1,5 +1,6 @@
-import type { JobKey } from '../core/job-key.ts';
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
+import { mergedLanes } from '../core/due-lane.ts';
+import type { Staged } from './hint-channel.ts';
 import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-transaction.ts';
 
 /**
@@ -8,24 +9,24 @@ import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-t
  * configuration, from which a fork with an event manager of its own has it: it must have seen a transaction begin.
  */
 export class CommitWatch implements EventSubscriber {
-  readonly #onCommit: (awaiting: readonly JobKey[]) => void;
+  readonly #onCommit: (staged: Staged) => void;
   /** Root transactions in which something was staged, with what is worth a look after the commit. */
-  readonly #marked = new WeakMap<DriverTransaction, JobKey[]>();
+  readonly #marked = new WeakMap<DriverTransaction, Staged>();
   /** The transaction in which an EntityManager opens its savepoint. */
   readonly #parents = new WeakMap<EntityManager, DriverTransaction>();
 
-  constructor(em: EntityManager, onCommit: (awaiting: readonly JobKey[]) => void) {
+  constructor(em: EntityManager, onCommit: (staged: Staged) => void) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
     em.config.set('subscribers', [...em.config.get('subscribers'), this]);
   }
 
-  /** Calls back once the transaction of this EntityManager has committed. @param awaiting jobs that wait for parents */
-  mark(em: EntityManager, awaiting: readonly JobKey[]): void {
+  /** Calls back once the transaction of this EntityManager has committed, with all that it was marked with. */
+  mark(em: EntityManager, staged: Staged): void {
     // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
     const root = rootOf(em.getTransactionContext() as DriverTransaction);
-    this.#marked.set(root, [...(this.#marked.get(root) ?? []), ...awaiting]);
+    this.#marked.set(root, together(this.#marked.get(root), staged));
   }
 
   beforeTransactionStart({ em, transaction }: TransactionEventArgs): void {
@@ -46,9 +47,9 @@ export class CommitWatch implements EventSubscriber {
       return noteEnd(transaction);
     }
 
-    const awaiting = this.#marked.get(transaction as DriverTransaction);
-    if (awaiting !== undefined) {
-      this.#onCommit(awaiting);
+    const staged = this.#marked.get(transaction as DriverTransaction);
+    if (staged !== undefined) {
+      this.#onCommit(staged);
     }
   }
 
@@ -57,6 +58,18 @@ export class CommitWatch implements EventSubscriber {
       noteEnd(transaction);
     }
   }
+}
+
+function together(before: Staged | undefined, staged: Staged): Staged {
+  if (before === undefined) {
+    return staged;
+  }
+
+  const isKnown = before.lanes !== undefined && staged.lanes !== undefined;
+  return {
+    awaiting: [...before.awaiting, ...staged.awaiting],
+    lanes: isKnown ? mergedLanes([...before.lanes, ...staged.lanes]) : undefined,
+  };
 }
 
 /** MikroORM 7 tells of savepoints too. */

@@ -1,10 +1,11 @@
 import type { Attempt } from '../core/attempt.ts';
+import type { DueLane } from '../core/due-lane.ts';
 import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
 import { byClaimOrder, toAttempt } from './job-row.ts';
 import { bareLane, earliest, groupsByUrgency, hasRoom, toLane, type SeenLane } from './seen-lane.ts';
 import type { Row, Session } from './session.ts';
-import type { SqlDialect } from './sql/dialect.ts';
+import type { Lane, SqlDialect } from './sql/dialect.ts';
 import { look } from './sql/shared/look.ts';
 import { countRunning } from './sql/shared/queues.ts';
 
@@ -37,6 +38,10 @@ export class DueJobs {
       return { attempts: [], nextDueAt: null, isHeldBack: false };
     }
 
+    if (request.lanes !== undefined) {
+      return this.#claimTold(request, request.lanes, now);
+    }
+
     const known = this.#known.get(request.executorId);
     if (known !== undefined && now < known.until && request.limit > 0) {
       const attempts = await this.#claimLanes(request, known.lanes, now);
@@ -50,6 +55,14 @@ export class DueJobs {
     }
 
     return this.#lookAndClaim(request, now);
+  }
+
+  /** Without a look. A queue that is capped gives nothing here. */
+  async #claimTold(request: ClaimRequest, told: readonly DueLane[], now: Micros): Promise<ClaimAnswer> {
+    const lanes = told.map(lane => ({ ...lane, isCapped: false }));
+    const attempts = lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : [];
+
+    return { attempts, nextDueAt: attempts.length > 0 ? now : null, isHeldBack: false };
   }
 
   async #lookAndClaim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
@@ -110,7 +123,7 @@ export class DueJobs {
 
   async #claimLanes(
     { executorId, limit }: ClaimRequest,
-    lanes: readonly SeenLane[],
+    lanes: readonly Lane[],
     now: Micros,
     session: Session = this.#session,
   ): Promise<Attempt[]> {

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CreationClock } from '../core/clock.ts';
+import { dueLanesOf } from '../core/due-lane.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import { isRefusal } from './database-errors.ts';
-import type { Hints } from './hint-channel.ts';
+import { dueHint, type Hints } from './hint-channel.ts';
 import { chunksOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
 import type { Session } from './session.ts';
@@ -78,7 +79,7 @@ export class JointSubmits {
     try {
       const inserted = await this.#insert(group);
       if (inserted.size > 0) {
-        this.#parts.hints.send({ kind: 'due' });
+        this.#parts.hints.send(dueHint(dueLanesOf([...inserted].map(snapshotOfNew))));
       }
       group.forEach(entry => this.#answer(entry, inserted));
     } catch (error) {
@@ -114,7 +115,7 @@ export class JointSubmits {
 
 /** Resolves when everything that was ready to go on has gone on: what several callers submit then goes together. */
 async function settledTurn(): Promise<void> {
-  await null;
+  await Promise.resolve();
   await new Promise<void>(resolve => process.nextTick(resolve));
 }
 

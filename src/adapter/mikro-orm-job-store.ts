@@ -1,6 +1,7 @@
 import { v4 as uuidV4 } from 'uuid';
 import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/attempt.ts';
 import { type CreationClock, type Clock } from '../core/clock.ts';
+import { dueLanesOf } from '../core/due-lane.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
@@ -34,7 +35,7 @@ import { Continuations } from './continuations.ts';
 import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
-import type { Hints } from './hint-channel.ts';
+import { dueHint, type Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt } from './job-row.ts';
 import type { Row, Session } from './session.ts';
@@ -88,7 +89,10 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     if (awaiting.length > 0) {
       await this.resolve({ keys: awaiting, limit: awaiting.length });
     }
-    this.#wake(results.some(({ created }) => created));
+    const created = results.filter(({ created }) => created).map(({ job }) => job);
+    if (created.length > 0) {
+      this.#hints.send(dueHint(dueLanesOf(created)));
+    }
     return results;
   }
 

@@ -25,7 +25,7 @@ export function toLane(row: Row): SeenLane {
   };
 }
 
-export function bareLane({ queue, name, version, priority, isCapped }: SeenLane): Lane {
+export function bareLane({ queue, name, version, priority, isCapped }: Lane): Lane {
   return { queue, name, version, priority, isCapped };
 }
 

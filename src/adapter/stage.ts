@@ -1,6 +1,8 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { CreationClock } from '../core/clock.ts';
-import type { StageResult } from '../core/snapshot.ts';
+import { dueLanesOf } from '../core/due-lane.ts';
+import type { JobKey } from '../core/job-key.ts';
+import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import { inTurn } from './in-turn.ts';
@@ -32,17 +34,19 @@ export async function stage(
   const results = await inTurn(em.getTransactionContext<object>()!, () =>
     insertOrGet({ dialect, tables, run: write }, submissions, creationClock),
   );
-  if (results.some(({ created }) => created)) {
-    commits.mark(
-      em,
-      results.filter(isNewAndAwaiting).map(({ job: { scope, id } }) => ({ scope, id })),
-    );
+  const created = results.filter(({ created }) => created).map(({ job }) => job);
+  if (created.length > 0) {
+    commits.mark(em, { awaiting: created.filter(isAwaiting).map(keyOf), lanes: dueLanesOf(created) });
   }
 
   return results;
 }
 
 /** Its parents may end in a transaction beside this one: neither sees the other, so it is looked at again after the commit. */
-function isNewAndAwaiting({ created, job }: StageResult): boolean {
-  return created && job.state === 'awaiting';
+function isAwaiting({ state }: JobSnapshot): boolean {
+  return state === 'awaiting';
+}
+
+function keyOf({ scope, id }: JobKey): JobKey {
+  return { scope, id };
 }

@@ -1,4 +1,5 @@
 import type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './attempt.ts';
+import type { DueLane } from './due-lane.ts';
 import type { FailureReason } from './failure-reason.ts';
 import type { JobKey } from './job-key.ts';
 import type { JobSnapshot, StageResult } from './snapshot.ts';
@@ -165,6 +166,11 @@ export interface ClaimRequest {
   /** Null: every queue. */
   readonly queues: readonly string[] | null;
   readonly limit: number;
+  /**
+   * Where the due jobs are, as a hint told. A store need look nowhere else then, and its answer's `nextDueAt` and `isHeldBack` are
+   * of no account; it may also ignore this.
+   */
+  readonly lanes?: readonly DueLane[];
 }
 
 export interface ClaimAnswer {
@@ -226,11 +232,11 @@ export interface ResolveAnswer {
 export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
 /**
- * `due`: jobs were committed that may be due. `awaiting`: jobs were committed that wait for parents, which may have ended
+ * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `awaiting`: jobs were committed that wait for parents, which may have ended
  * meanwhile: `resolve` them. `recurring`: recurring jobs were changed. `cancel`: a running job's cancel was committed.
  */
 export type StoreHint =
-  | { readonly kind: 'due' }
+  | { readonly kind: 'due'; readonly lanes?: readonly DueLane[] }
   | { readonly kind: 'recurring' }
   | { readonly kind: 'awaiting'; readonly keys: readonly JobKey[] }
   | { readonly kind: 'cancel'; readonly key: JobKey };

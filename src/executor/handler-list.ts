@@ -20,6 +20,10 @@ export class HandlerList<Em> {
     return [...this.#byDefinition.values()].map(({ definition: { name, version } }) => ({ name, version }));
   }
 
+  has(definition: { readonly name: string; readonly version: string }): boolean {
+    return this.#byDefinition.has(keyOf(definition));
+  }
+
   of(attempt: { readonly name: string; readonly version: string }): RegisteredHandler<Em> {
     const handler = this.#byDefinition.get(keyOf(attempt));
     if (handler === undefined) {

@@ -1,16 +1,20 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt } from '../core/attempt.ts';
 import type { Clock } from '../core/clock.ts';
+import type { DueLane } from '../core/due-lane.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ClaimAnswer } from '../core/store.ts';
+import { microsOfMs, type Micros } from '../core/time.ts';
 import { BackOff } from './back-off.ts';
 import { Health } from './health.ts';
 import { persist } from './persist.ts';
 import { sleep } from './sleep.ts';
+import { ToldLanes } from './told-lanes.ts';
 import { WakeUp } from './wake-up.ts';
 
 export interface PollerParts {
-  readonly claim: (limit: number) => Promise<ClaimAnswer>;
+  /** With lanes: from these; null: from wherever something is due. */
+  readonly claim: (limit: number, lanes: readonly DueLane[] | null) => Promise<ClaimAnswer>;
   /** Begins a claimed attempt and returns at once. */
   readonly begin: (attempt: Attempt) => void;
   /** Gives back what was claimed and never began. */
@@ -28,11 +32,13 @@ const shortestBackOffMs = 50;
 
 /**
  * Claims as many jobs as there are free slots and begins them at once. Sleeps until the next job is due, somebody wakes it,
- * or the poll interval is over; while all slots are taken, until one is free.
+ * or the poll interval is over; while all slots are taken, until one is free. Woken while it rests by somebody who says where jobs
+ * are due, it claims there without a look, and goes on resting.
  */
 export class Poller {
   readonly #parts: PollerParts;
   readonly #due = new WakeUp();
+  readonly #told = new ToldLanes();
   readonly #freed = new WakeUp();
   readonly #health: Health;
   readonly #failures: BackOff;
@@ -40,6 +46,8 @@ export class Poller {
   readonly #misses: BackOff;
   #mayHaveForgotten = false;
   #isHeldBack = false;
+  /** Nothing that it was not told of is due before. */
+  #restsUntil: Micros = 0;
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
@@ -48,8 +56,9 @@ export class Poller {
     this.#misses = new BackOff(shortestBackOffMs, parts.pollIntervalMs);
   }
 
-  /** Something may be due. */
-  wake(): void {
+  /** Something may be due: in these lanes, or anywhere. */
+  wake(lanes?: readonly DueLane[]): void {
+    this.#told.add(lanes);
     this.#due.notify();
   }
 
@@ -58,7 +67,7 @@ export class Poller {
     this.#freed.notify();
     // What ended may have made room under a cap.
     if (this.#isHeldBack) {
-      this.#due.notify();
+      this.wake();
     }
   }
 
@@ -82,7 +91,10 @@ export class Poller {
 
   async #poll(slots: number, stopping: AbortSignal, budget: AbortSignal): Promise<void> {
     this.#due.clear();
-    const answer = await this.#claim(slots);
+    const isResting = this.#parts.clock.now() < this.#restsUntil;
+    const told = this.#told.take();
+    const lanes = isResting ? told : null;
+    const answer = await this.#claim(slots, lanes);
     if (answer === null) {
       return sleep(this.#failures.next(), stopping);
     }
@@ -93,27 +105,52 @@ export class Poller {
     answer.attempts.forEach(attempt => this.#parts.begin(attempt));
     // On SQLite no statement gives way to timers.
     await nextTurn();
-    // What ended while the claim was under way may have made room under a cap that it still saw as reached.
-    const mayHaveRoom = answer.isHeldBack && this.#freed.isPending;
-    if (answer.attempts.length < slots && !mayHaveRoom) {
-      await this.#due.wait(this.#restMs(answer), stopping);
+    if (answer.attempts.length === slots) {
+      this.#restsUntil = 0;
+    } else if (lanes === null) {
+      await this.#rest(answer, stopping);
+    } else {
+      await this.#restOn(answer, lanes, stopping);
     }
   }
 
-  async #claim(limit: number): Promise<ClaimAnswer | null> {
+  async #rest(answer: ClaimAnswer, stopping: AbortSignal): Promise<void> {
+    // What ended while the claim was under way may have made room under a cap that it still saw as reached.
+    const mayHaveRoom = answer.isHeldBack && this.#freed.isPending;
+    const restMs = mayHaveRoom ? 0 : this.#restMs(answer);
+
+    this.#restsUntil = this.#parts.clock.now() + microsOfMs(restMs);
+    if (restMs > 0) {
+      await this.#due.wait(restMs, stopping);
+    }
+  }
+
+  /** After a claim of what it was told of: if that gave less, somebody else has the rest, or a cap or a pause holds it back. */
+  async #restOn(answer: ClaimAnswer, lanes: readonly DueLane[], stopping: AbortSignal): Promise<void> {
+    const restMs = Math.ceil((this.#restsUntil - this.#parts.clock.now()) / 1000);
+
+    if (answer.attempts.length < lanes.reduce((sum, { count }) => sum + count, 0)) {
+      this.#told.add(undefined);
+    } else if (restMs > 0) {
+      await this.#due.wait(restMs, stopping);
+    }
+  }
+
+  async #claim(limit: number, lanes: readonly DueLane[] | null): Promise<ClaimAnswer | null> {
     try {
       if (this.#mayHaveForgotten) {
         await this.#parts.releaseForgotten();
         this.#mayHaveForgotten = false;
       }
-      const answer = await this.#parts.claim(limit);
-      this.#isHeldBack = answer.isHeldBack;
+      const answer = await this.#parts.claim(limit, lanes);
+      this.#isHeldBack = lanes === null ? answer.isHeldBack : this.#isHeldBack;
       this.#failures.reset();
       this.#health.worked();
 
       return answer;
     } catch (error) {
       this.#mayHaveForgotten = true;
+      this.#told.add(undefined);
       this.#health.failed(error);
 
       return null;

@@ -1,4 +1,5 @@
 import type { Attempt } from '../core/attempt.ts';
+import type { DueLane } from '../core/due-lane.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { ClaimAnswer, StoreHint } from '../core/store.ts';
 import { attemptFields } from './attempt-log.ts';
@@ -86,7 +87,7 @@ export class StartedExecutor<Em> {
     );
     this.#scheduler = new Scheduler({ ...host, store: host.recurring, intervalMs: 2 * options.maintenanceIntervalMs });
     this.#poller = new Poller({
-      claim: limit => this.#claim(limit),
+      claim: (limit, lanes) => this.#claim(limit, lanes),
       begin: attempt => this.#begin(attempt),
       release: attempts => store.release(attempts),
       releaseForgotten: () => this.#releaseForgotten(),
@@ -180,13 +181,14 @@ export class StartedExecutor<Em> {
     return recoverLapsed(store, logger);
   }
 
-  async #claim(limit: number): Promise<ClaimAnswer> {
+  async #claim(limit: number, lanes: readonly DueLane[] | null): Promise<ClaimAnswer> {
     return this.#lease.isHeld
       ? this.#host.store.claim({
           executorId: this.#lease.executorId,
           definitions: this.#handlers.definitions,
           queues: this.#options.queues,
           limit,
+          ...(lanes !== null && { lanes }),
         })
       : { attempts: [], nextDueAt: null, isHeldBack: false };
   }
@@ -199,9 +201,18 @@ export class StartedExecutor<Em> {
     this.#watcher.watch();
   }
 
+  #heedDue(lanes: readonly DueLane[] | undefined): void {
+    const mine = lanes?.filter(
+      lane => this.#handlers.has(lane) && (this.#options.queues?.includes(lane.queue) ?? true),
+    );
+    if (mine?.length !== 0) {
+      this.#poller.wake(mine);
+    }
+  }
+
   #heed(hint: StoreHint): void {
     if (hint.kind === 'due') {
-      return this.#poller.wake();
+      return this.#heedDue(hint.lanes);
     }
     if (hint.kind === 'recurring') {
       return this.#scheduler.wake();
