@@ -50,6 +50,7 @@ export {
   ParentNotFoundError,
   SchemaMissingError,
   StaleAttemptError,
+  TransactionControlError,
   TransactionRequiredError,
   UnsupportedDriverError,
   type IdentityDifference,

@@ -102,7 +102,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
-    const hints = new HintChannel(guardedLogger(logger));
+    const hints = new HintChannel(logger);
     const session = new OwnSession(em, dialect, random);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
@@ -258,10 +258,20 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
   return {
     em: orm.em,
     clock,
-    logger,
-    connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout'),
+    logger: guardedLogger(logger),
+    connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
     notifications: checkedNotifications(notifications),
   };
+}
+
+/** A timer takes a longer time for none at all. */
+function checkedConnectionTimeout(timeout: Duration): number {
+  const ms = durationMs(timeout, 'connectionTimeout');
+  if (ms > 2_147_483_647) {
+    throw new InvalidOptionError('connectionTimeout', 'be at most 24 days', timeout);
+  }
+
+  return ms;
 }
 
 function checkedNotifications(notifications: unknown): false | { readonly connectionString: string | null } {

@@ -25,6 +25,8 @@ import { longestTimerMs, settlesWithin } from './sleep.ts';
 
 /** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
 const maxUnsettled = 200;
+/** How long a stop waits for the database after its budget, for the last try. */
+const lastTryMs = 2000;
 
 /** An executor from its start to its stop: one registration, one poller, the attempts that it holds. */
 export class StartedExecutor<Em> {
@@ -132,6 +134,7 @@ export class StartedExecutor<Em> {
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
   async close(): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.#options;
+    const endsAt = performance.now() + drainTimeoutMs + abortGraceMs;
     this.#stopping.abort();
     const timer = setTimeout(() => this.#budget.abort(), Math.min(drainTimeoutMs + abortGraceMs, longestTimerMs));
 
@@ -139,6 +142,19 @@ export class StartedExecutor<Em> {
       [...this.#running].forEach(run => run.abort('stopped'));
       await settlesWithin(this.#running.whenEmpty(), abortGraceMs);
     }
+    const rest = this.#writeWhatIsLeft();
+    // A handler may hold the only connection: then nothing can be written, and recovery decides.
+    const leftMs = Math.max(0, endsAt - performance.now());
+    if (!(await settlesWithin(rest, leftMs + lastTryMs))) {
+      this.#host.logger.error(
+        { event: 'stop_incomplete', executorId: this.#lease.executorId },
+        'the executor stopped waiting for the database; what it held is recovered by others, or by the next start',
+      );
+    }
+    clearTimeout(timer);
+  }
+
+  async #writeWhatIsLeft(): Promise<void> {
     await this.#watcher.close([...this.#running, ...this.#interrupted.values()]);
     this.#giveUpRunning();
 
@@ -148,7 +164,6 @@ export class StartedExecutor<Em> {
     const recovered = await this.#recoverInterrupted();
     const unsettled = await this.#settler.close(this.#budget.signal);
 
-    clearTimeout(timer);
     await this.#unsubscribe();
     await this.#awaiting.close();
     this.#released.abort();
