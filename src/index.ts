@@ -49,6 +49,7 @@ export {
   JobsError,
   SchemaMissingError,
   StaleAttemptError,
+  TransactionControlError,
   TransactionRequiredError,
   UnsupportedDriverError,
   type IdentityDifference,

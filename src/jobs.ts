@@ -84,7 +84,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
-    const hints = new HintChannel(guardedLogger(logger));
+    const hints = new HintChannel(logger);
     const session = new OwnSession(em, dialect, random);
     const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
     const storeIn = (transaction: EntityManager) => storeOn(new TransactionSession(transaction));
@@ -194,5 +194,20 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
   }
 
   const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s' } = options;
-  return { em: orm.em, clock, logger, connectionTimeoutMs: durationMs(connectionTimeout, 'connectionTimeout') };
+  return {
+    em: orm.em,
+    clock,
+    logger: guardedLogger(logger),
+    connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
+  };
+}
+
+/** A timer takes a longer time for none at all. */
+function checkedConnectionTimeout(timeout: Duration): number {
+  const ms = durationMs(timeout, 'connectionTimeout');
+  if (ms > 2_147_483_647) {
+    throw new InvalidOptionError('connectionTimeout', 'be at most 24 days', timeout);
+  }
+
+  return ms;
 }

@@ -2,6 +2,8 @@ import { IsolationLevel, RequestContext, type EntityManager } from '@mikro-orm/c
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
+import { freeLostConnections } from './free-lost-connections.ts';
+import { OwnTransaction } from './own-transaction.ts';
 import type { OwnSession } from './own-session.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { checkSchema } from './sql/shared/check-schema.ts';
@@ -26,13 +28,27 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
       await this.#session.read(statement);
     }
 
+    if (this.#dialect.name === 'postgresql') {
+      await freeLostConnections(this.#em);
+    }
+
     return {
       connections: this.#dialect.hasIsolationLevels ? (this.#em.config.get('pool')?.max ?? defaultPoolSize) : null,
     };
   }
 
   run<T>(work: (em: Em) => Promise<T>): Promise<T> {
-    return RequestContext.create(this.#em, () => work(RequestContext.getEntityManager(this.#em.name) as Em));
+    return RequestContext.create(this.#em, async () => {
+      const em = RequestContext.getEntityManager(this.#em.name) as Em;
+      try {
+        return await work(em);
+      } finally {
+        // A handler that leaves its begin() open would keep the connection for ever: SQLite's only one.
+        if (em.isInTransaction()) {
+          await em.rollback();
+        }
+      }
+    });
   }
 
   transactional<T>(
@@ -44,9 +60,13 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
     return em.transactional(async transaction => {
-      const result = await work(transaction as Em);
-      // What work left unflushed belongs before the settlement: an error of it must not find the attempt ended.
-      await transaction.flush();
+      const result = await new OwnTransaction(transaction).work(async () => {
+        const returned = await work(transaction as Em);
+        // What work left unflushed belongs before the settlement: an error of it must not find the attempt ended.
+        await transaction.flush();
+
+        return returned;
+      });
       await settle(this.#storeIn(transaction), result);
 
       return result;

@@ -69,6 +69,19 @@ export class AmbientTransactionError extends JobsError {
   }
 }
 
+/** The work of `job.transactional()` began, committed or rolled back by itself; everything that it wrote is rolled back. */
+export class TransactionControlError extends JobsError {
+  readonly code = 'TRANSACTION_CONTROL';
+  readonly call: string;
+
+  constructor(call: string) {
+    super(
+      `${call} was called inside of \`job.transactional()\`, whose transaction ends with the attempt: leave it to that.`,
+    );
+    this.call = call;
+  }
+}
+
 /** The EntityManager is not the one whose transaction is open here, or belongs to another ORM. */
 export class EntityManagerMismatchError extends JobsError {
   readonly code = 'ENTITY_MANAGER_MISMATCH';

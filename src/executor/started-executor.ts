@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Attempt } from '../core/attempt.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { StoreHint } from '../core/store.ts';
+import { microsOfMs } from '../core/time.ts';
 import { attemptFields } from './attempt-log.ts';
 import { AttemptRunner } from './attempt-runner.ts';
 import { AttemptWatcher } from './attempt-watcher.ts';
@@ -21,6 +22,8 @@ import { longestTimerMs, settlesWithin } from './sleep.ts';
 
 /** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
 const maxUnsettled = 200;
+/** How long a stop waits for the database after its budget, for the last try. */
+const lastTryMs = 2000;
 
 /** An executor from its start to its stop: one registration, one poller, the attempts that it holds. */
 export class StartedExecutor<Em> {
@@ -95,6 +98,8 @@ export class StartedExecutor<Em> {
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
   async close(): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.#options;
+    const { clock } = this.#host;
+    const endsAt = clock.now() + microsOfMs(drainTimeoutMs + abortGraceMs);
     this.#stopping.abort();
     const timer = setTimeout(() => this.#budget.abort(), Math.min(drainTimeoutMs + abortGraceMs, longestTimerMs));
 
@@ -102,6 +107,19 @@ export class StartedExecutor<Em> {
       [...this.#running].forEach(run => run.abort('stopped'));
       await settlesWithin(this.#running.whenEmpty(), abortGraceMs);
     }
+    const rest = this.#writeWhatIsLeft();
+    // A handler may hold the only connection: then nothing can be written, and recovery decides.
+    const leftMs = Math.max(0, endsAt - clock.now()) / 1000;
+    if (!(await settlesWithin(rest, leftMs + lastTryMs))) {
+      this.#host.logger.error(
+        { event: 'stop_incomplete', executorId: this.#id },
+        'the executor stopped waiting for the database; what it held is recovered by others, or by the next start',
+      );
+    }
+    clearTimeout(timer);
+  }
+
+  async #writeWhatIsLeft(): Promise<void> {
     await this.#watcher.close([...this.#running, ...this.#interrupted.values()]);
     this.#giveUpRunning();
 
@@ -109,7 +127,6 @@ export class StartedExecutor<Em> {
     const recovered = await this.#recoverInterrupted();
     const unsettled = await this.#settler.close(this.#budget.signal);
 
-    clearTimeout(timer);
     this.#unsubscribe();
     await this.#retire();
     this.#host.logger.info(

@@ -1,0 +1,50 @@
+import type { EntityManager } from '@mikro-orm/core';
+
+interface Client {
+  once(event: 'end', listener: () => void): void;
+  release?(destroy: boolean): void;
+}
+
+interface Pool {
+  on(event: 'acquire', listener: (client: Client) => void): void;
+}
+
+const watched = new WeakSet<Pool>();
+
+/**
+ * MikroORM 7 (seen with 7.2.1) never gives back the pool's slot of a PostgreSQL connection that is cut inside a transaction: as
+ * many as the pool has, and every query waits for ever. So the slot is given back when the connection ends. MikroORM 6 does it
+ * itself.
+ */
+export async function freeLostConnections(em: EntityManager): Promise<void> {
+  const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<unknown> };
+  const pool = (await connection.getNativeClient?.()) as Partial<Pool> | undefined;
+
+  if (isPool(pool) && !watched.has(pool)) {
+    watched.add(pool);
+    pool.on('acquire', giveBackAtEnd());
+  }
+}
+
+function giveBackAtEnd(): (client: Client) => void {
+  const known = new WeakSet<Client>();
+
+  return client => {
+    if (!known.has(client)) {
+      known.add(client);
+      client.once('end', () => giveBack(client));
+    }
+  };
+}
+
+function giveBack(client: Client): void {
+  try {
+    client.release?.(true);
+  } catch {
+    // Given back already, by whoever noticed first.
+  }
+}
+
+function isPool(value: Partial<Pool> | undefined): value is Pool {
+  return typeof value?.on === 'function';
+}

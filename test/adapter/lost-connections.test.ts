@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { defineJob, jobEntities, Jobs } from '../../src/index.ts';
+import { createOrm, dbNameOf, dropOrm, openOrm } from '../support/orm.ts';
+
+const nothing = defineJob<object>()({ name: 'nothing' });
+
+test('connections that are cut inside transactions give their slots back to the pool', async () => {
+  const orm = await createOrm('postgresql', [...jobEntities], { pool: { max: 2 } });
+  const other = await openOrm('postgresql', [...jobEntities], { dbName: dbNameOf(orm) });
+  const jobs = new Jobs({ orm, logger: { info() {}, warn() {}, error() {} } });
+  const executor = jobs.executor({ handlers: [jobs.handler(nothing, () => {})], concurrency: 1, pollInterval: '1h' });
+  await executor.start();
+
+  for (let cut = 0; cut < 4; cut++) {
+    const failed = orm.em.fork().transactional(async em => {
+      const [{ pid }] = await em.execute<[{ pid: number }]>('select pg_backend_pid() as pid');
+      await other.em.execute('select pg_terminate_backend(?)', [pid]);
+      // The first statement meets the end of the connection; by then the pool has heard of it too.
+      await em.execute('select 1');
+    });
+    await expect(failed).rejects.toThrow();
+  }
+
+  expect(await jobs.submit(nothing.create({}))).toMatchObject({ created: true });
+  await executor.stop();
+  await dropOrm(orm);
+});
