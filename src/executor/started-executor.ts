@@ -2,6 +2,7 @@ import type { Attempt } from '../core/attempt.ts';
 import type { DueLane } from '../core/due-lane.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { ClaimAnswer, StoreHint } from '../core/store.ts';
+import { microsOfMs } from '../core/time.ts';
 import { attemptFields } from './attempt-log.ts';
 import { AttemptRunner } from './attempt-runner.ts';
 import { AwaitingJobs } from './awaiting-jobs.ts';
@@ -134,7 +135,8 @@ export class StartedExecutor<Em> {
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
   async close(): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.#options;
-    const endsAt = performance.now() + drainTimeoutMs + abortGraceMs;
+    const { clock } = this.#host;
+    const endsAt = clock.now() + microsOfMs(drainTimeoutMs + abortGraceMs);
     this.#stopping.abort();
     const timer = setTimeout(() => this.#budget.abort(), Math.min(drainTimeoutMs + abortGraceMs, longestTimerMs));
 
@@ -144,7 +146,7 @@ export class StartedExecutor<Em> {
     }
     const rest = this.#writeWhatIsLeft();
     // A handler may hold the only connection: then nothing can be written, and recovery decides.
-    const leftMs = Math.max(0, endsAt - performance.now());
+    const leftMs = Math.max(0, endsAt - clock.now()) / 1000;
     if (!(await settlesWithin(rest, leftMs + lastTryMs))) {
       this.#host.logger.error(
         { event: 'stop_incomplete', executorId: this.#lease.executorId },

@@ -181,6 +181,35 @@ forEachDriver(driver => {
     expect(world.log.troubles).toEqual(['attempt_missing', 'late_result']);
   });
 
+  test.each(['commit', 'rollback', 'begin'] as const)(
+    'work that calls %s() on its EntityManager fails its attempt, and nothing of it is committed',
+    async call => {
+      await runOnce(async job => {
+        const endItself = async (em: EntityManager) => {
+          await write(em);
+          await em[call]().catch(() => {});
+          return 'never';
+        };
+        await job.transactional(endItself).catch(() => {});
+      });
+
+      expect(await world.notes()).toEqual([]);
+      expect(await world.job('a')).toMatchObject({ state: 'queued', resultRef: null, failureReason: 'handler_error' });
+      expect((await world.job('a')).lastError).toContain(`em.${call}()`);
+    },
+  );
+
+  test('a transaction that a handler leaves open is rolled back when it has ended', async () => {
+    await runOnce(async job => {
+      await job.em.begin();
+      await write(job.em);
+      await job.em.flush();
+    });
+
+    expect(await world.notes()).toEqual([]);
+    expect((await world.job('a')).state).toBe('succeeded');
+  });
+
   test('a second call is refused, whether the first was committed or not', async () => {
     const refusals: unknown[] = [];
     let calls = 0;

@@ -160,13 +160,19 @@ forEachDriver(driver => {
     });
 
     describe.each(['repeatable read', 'serializable'])('where %s is the default of the database', level => {
-      test('submit() waits, finds and refuses as under read committed', async () => {
-        const first = await createHost(driver);
+      let first: Host;
+      let host: Host;
+      beforeAll(async () => {
+        first = await createHost(driver);
         await first.orm.em.execute(
           `alter database ${dbNameOf(first.orm)} set default_transaction_isolation = '${level}'`,
         );
-        const host = await openHost(first);
-        const [shown] = await host.orm.em.execute('show transaction_isolation');
+        host = await openHost(first);
+      });
+      beforeEach(() => first.orm.em.execute('delete from durable_job'));
+      afterAll(() => dropOrm(first.orm));
+
+      test('submit() creates, finds and refuses as under read committed', async () => {
         const submissions = someSubmissions(5);
 
         const [same, batches] = await Promise.all([
@@ -178,21 +184,15 @@ forEachDriver(driver => {
           ),
         ]);
 
-        expect(shown).toEqual({ transaction_isolation: level });
+        expect(await host.orm.em.execute('show transaction_isolation')).toEqual([{ transaction_isolation: level }]);
         expect(same.filter(({ created }) => created)).toHaveLength(1);
         expect(batches.flat().filter(({ created }) => created)).toHaveLength(5);
         await expect(host.jobs.submit(aSubmission({ id: 'same', payload: 'other' }))).rejects.toMatchObject({
           code: 'JOB_IDENTITY_CONFLICT',
         });
-        await dropOrm(first.orm);
       });
 
       test.each([1, 2])('submit() of %i jobs that had to wait for another transaction is not repeated', async count => {
-        const first = await createHost(driver);
-        await first.orm.em.execute(
-          `alter database ${dbNameOf(first.orm)} set default_transaction_isolation = '${level}'`,
-        );
-        const host = await openHost(first);
         const submissions = someSubmissions(count);
         const em = first.orm.em.fork();
         await em.begin();
@@ -206,7 +206,6 @@ forEachDriver(driver => {
         });
 
         expect(sent.filter(statement => statement.includes('insert into'))).toHaveLength(1);
-        await dropOrm(first.orm);
       });
     });
   }
