@@ -11,6 +11,7 @@ import { recoverAttempts } from './recover-attempts.ts';
 import { releaseAttempts } from './release-attempts.ts';
 import { reportProgress } from './report-progress.ts';
 import { resolveJobs } from './resolve-jobs.ts';
+import { settleAttempt } from './settle-attempt.ts';
 import { settleAttempts } from './settle-attempts.ts';
 import { startJob } from './start-job.ts';
 
@@ -41,7 +42,10 @@ export const postgresqlDialect: SqlDialect = {
     return (await write(reportProgress(tables, reports.map(progressReportRow)))) as AttemptRow[];
   },
   settle: async ({ write, tables }, settlements, now) => {
-    return (await write(settleAttempts(tables, settlements.map(settlementRow), now))) as EndedRow[];
+    const rows = settlements.map(settlementRow);
+    const statement = rows.length === 1 ? settleAttempt(tables, rows[0]!, now) : settleAttempts(tables, rows, now);
+
+    return (await write(statement)) as EndedRow[];
   },
   release: async ({ write, tables }, attempts, now) => {
     return (await write(releaseAttempts(tables, attempts.map(attemptKey), now))) as EndedRow[];

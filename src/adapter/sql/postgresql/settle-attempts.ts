@@ -8,6 +8,8 @@ import { sql, type Statement } from '../statement.ts';
  * Settles a group. The jobs are locked first, in key order (unordered groups deadlocked 320 times in 300 rounds), and the cancel
  * mark is read from the locked row, so a cancel that was committed first is seen. Then the attempts end, and with them their
  * jobs: a job whose attempt row is gone is not touched. Says which of the ended are somebody's parents.
+ *
+ * Only a running job has a token. Asked for the state as well, the planner would read all that runs, and ran, instead of the keys.
  */
 export function settleAttempts(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
   return sql`
@@ -17,8 +19,11 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
         when o.outcome in ('rescheduled', 'snoozed') then 'queued'
         else o.outcome
       end as new_state
-      from ${settlements.length === 1 ? one(settlements[0]!) : many(settlements)}
-      join ${t.job} j on j.scope_hash = o.scope_hash and j.id = o.id and j.state = 'running' and j.attempt_token = o.token
+      from json_to_recordset(${JSON.stringify(settlements)}::json) as o(
+        scope_hash varchar, id varchar, ordinal integer, token varchar, outcome varchar, new_progress integer,
+        new_message text, new_result_ref text, new_reason varchar, new_error text, new_next_run_at bigint
+      )
+      join ${t.job} j on j.scope_hash = o.scope_hash and j.id = o.id and j.attempt_token = o.token
       order by j.scope_hash, j.id
       for update of j
     ),
@@ -56,27 +61,5 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
     )
     select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
     from attempts as ended
-  `;
-}
-
-function many(settlements: readonly SettlementRow[]): Statement {
-  return sql`
-    json_to_recordset(${JSON.stringify(settlements)}::json) as o(
-      scope_hash varchar, id varchar, ordinal integer, token varchar, outcome varchar, new_progress integer,
-      new_message text, new_result_ref text, new_reason varchar, new_error text, new_next_run_at bigint
-    )
-  `;
-}
-
-/** As plain values, which take half the time to plan. */
-function one(row: SettlementRow): Statement {
-  return sql`
-    (
-      select ${row.scope_hash}::varchar as scope_hash, ${row.id}::varchar as id, ${row.ordinal}::integer as ordinal,
-             ${row.token}::varchar as token, ${row.outcome}::varchar as outcome, ${row.new_progress ?? null}::integer as new_progress,
-             ${row.new_message ?? null}::text as new_message, ${row.new_result_ref ?? null}::text as new_result_ref,
-             ${row.new_reason ?? null}::varchar as new_reason, ${row.new_error ?? null}::text as new_error,
-             ${row.new_next_run_at ?? null}::bigint as new_next_run_at
-    ) as o
   `;
 }
