@@ -21,9 +21,13 @@ export function isSchemaMissing(error: unknown): boolean {
   );
 }
 
-/** Whether the database refuses what it was given, so that nothing was written. */
+/**
+ * Whether the database itself refused the statement, so that nothing of it was written: any SQLSTATE but those that tell of a lost
+ * connection, of spent resources or of a failure of the server. The system's codes (EPIPE) look alike but begin with an E.
+ */
 export function isRefusal(error: unknown): boolean {
-  return /^(22|23|54)|^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(codeOf(error));
+  const code = codeOf(error);
+  return /^(?!E|08|53|57|58|XX)[0-9A-Z]{5}$/.test(code) || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(code);
 }
 
 function isMissingInSqlite(error: unknown): boolean {
