@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { InboxMessage, Job } from '../../src/index.ts';
 import { spawnNode, type Child } from '../support/child.ts';
+import { randomNumbers } from '../support/random.ts';
 import type { Place } from './place.ts';
 import { messagesWith, type ShopMessage } from './shop.ts';
 
@@ -117,16 +118,4 @@ async function lookAt(place: Place, remains: Remains): Promise<string> {
       return 'no tables yet';
     }
   });
-}
-
-/** The same numbers for the same seed. */
-function randomNumbers(seed: number): () => number {
-  let state = seed >>> 0;
-
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), state | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
