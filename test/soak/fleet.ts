@@ -46,7 +46,8 @@ export class Fleet {
     }
   }
 
-  placeNoMore(): void {
+  async placeNoMore(): Promise<void> {
+    await Promise.all(this.#workers.map(worker => worker.line('"ready"')));
     this.#workers.forEach(worker => worker.process.kill('SIGUSR2'));
   }
 
@@ -87,7 +88,8 @@ export class Fleet {
       lines.forEach(line => this.#hear(line, isLasting));
     });
     void worker.exited.then(({ code }) => {
-      if (code !== null && code !== 0) this.problems.push(`a worker ended with ${code}: ${worker.stderr().slice(-2000)}`);
+      if (code !== null && code !== 0)
+        this.problems.push(`a worker ended with ${code}: ${worker.stderr().slice(-2000)}`);
       if (code === 0 && !this.#isClosing) this.problems.push('a worker ended by itself');
     });
 
@@ -97,12 +99,13 @@ export class Fleet {
   #hear(line: string, isLasting: boolean): void {
     // The ORM's drivers write lines of their own.
     if (!line.startsWith('{')) return;
-    const { event, ...fields } = JSON.parse(line) as { event: string; heapMiB?: number };
+    const { event, ...fields } = JSON.parse(line) as { event: string; heapMiB?: number; error?: string };
     if (event === 'heap') {
       if (isLasting) this.heapMiB.push(fields.heapMiB!);
       return;
     }
-    this.events[event] = (this.events[event] ?? 0) + 1;
+    const what = fields.error === undefined ? event : `${event}: ${fields.error.slice(0, 100)}`;
+    this.events[what] = (this.events[what] ?? 0) + 1;
     // A process that was frozen past its lease may still be at what another one took over; the database refuses what it writes.
     const isAllowed = event === 'two_owners' && this.#options.freezes;
     if (['two_owners', 'unhandled_rejection'].includes(event) && !isAllowed) this.problems.push(line);

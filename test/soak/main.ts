@@ -42,8 +42,11 @@ try {
   console.log(`seed ${options.seed}`);
   await fleet.open();
   const over = AbortSignal.timeout(Number(options.minutes) * 60_000);
-  await Promise.all([fleet.disturbUntil(over), server && options['restart-database'] ? server.restartUntil(over) : null]);
-  fleet.placeNoMore();
+  await Promise.all([
+    fleet.disturbUntil(over),
+    server && options['restart-database'] ? server.restartUntil(over) : null,
+  ]);
+  await fleet.placeNoMore();
   await untilAllEnded(orm);
   await fleet.close();
   const { problems, ...found } = await audit(orm);

@@ -8,6 +8,8 @@ import { closeOrm, openOrm, type Driver, type TestOrm } from '../support/orm.ts'
 import { LiveJobs } from './live-jobs.ts';
 import { charge, entities, flaky, jobIdsOf, receipt, tick } from './shop.ts';
 
+class Withdrawn extends Error {}
+
 // Places orders until SIGUSR2 and runs their jobs until SIGTERM. Every line that it writes is JSON.
 const [driver, dbName, folder, ordersPerSecond] = process.argv.slice(2) as [Driver, string, string, string];
 const live = new LiveJobs(path.join(folder, 'live'));
@@ -88,8 +90,6 @@ async function placeOrder(): Promise<void> {
     });
   if (Math.random() < 0.1) await jobs.scope('').cancel(ids.charge);
 }
-
-class Withdrawn extends Error {}
 
 async function book(em: TestOrm['em'], jobId: string): Promise<void> {
   await em.execute(`insert into booking (job_id) values ('${jobId}')`);
