@@ -88,8 +88,9 @@ export class Fleet {
       lines.forEach(line => this.#hear(line, isLasting));
     });
     void worker.exited.then(({ code }) => {
-      if (code !== null && code !== 0)
+      if (code !== null && code !== 0) {
         this.problems.push(`a worker ended with ${code}: ${worker.stderr().slice(-2000)}`);
+      }
       if (code === 0 && !this.#isClosing) this.problems.push('a worker ended by itself');
     });
 

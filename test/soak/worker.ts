@@ -124,7 +124,7 @@ function sayHeap(): void {
 }
 
 function tell({ event, error }: LogFields): void {
-  say({ event, error: error === undefined ? undefined : String(error).slice(0, 300) });
+  say({ event, error: error instanceof Error ? String(error).slice(0, 300) : undefined });
 }
 
 function say(line: { readonly event: string; readonly [field: string]: unknown }): void {
