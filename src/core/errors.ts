@@ -272,6 +272,9 @@ function shown(value: unknown): string {
   }
 
   try {
+    if (Array.isArray(value)) {
+      return `a list of ${value.length}`;
+    }
     if (isPlain(value)) {
       return `an object with ${Object.keys(value).join(', ').slice(0, 100) || 'nothing'}`;
     }

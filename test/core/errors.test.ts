@@ -147,7 +147,9 @@ test.each([
   ['an invalid Date', new Date(NaN), 'an invalid Date'],
   ['null', null, 'null'],
   ['a symbol', Symbol('x'), 'Symbol(x)'],
-  ['an object', {}, '[object Object]'],
+  ['an object', {}, 'an object with nothing'],
+  ['an object by its fields', { warn: 1, info: 2 }, 'an object with warn, info'],
+  ['a list', [{}, {}], 'a list of 2'],
   ['an object without a prototype', Object.create(null), 'a value of type object'],
   ['an object whose toString throws', { toString: () => { throw new Error('no'); } }, 'a value of type object'],
 ])('a wrong option is shown whatever it is: %s', (_, value, shown) => {
