@@ -179,7 +179,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    * @throws JobIdentityConflictError when a different request has this identity; roll your transaction back
    */
   stage(em: EntityManager, submission: Submission): Promise<StageResult>;
-  /** Several at once, in one statement: answers by position. A conflict leaves none of them in your transaction. */
+  /** Several at once, up to 1,000 in one statement: answers by position. A conflict leaves none of them in your transaction. */
   stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
   async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => stage(this.#staging, em, submissions));

@@ -53,6 +53,8 @@ export interface UnknownJobs {
 }
 
 export interface BulkOptions extends ActorOption {
+  /** Who does it. Jobs keep no name of it: log it where it matters. Up to 255 characters. */
+  readonly actor?: string;
   /** At most so many jobs, 1 to 1,000, the newest first. */
   readonly limit: number;
   /** Only counts what would be taken. @default false */
