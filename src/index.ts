@@ -64,7 +64,7 @@ export {
   UnitEndedError,
   UnitRolledBackError,
 } from './unit-of-work/errors.ts';
-export { UnitOfWork, type ExecuteOptions } from './unit-of-work/unit-of-work.ts';
+export type { ExecuteOptions, UnitOfWork } from './unit-of-work/unit-of-work.ts';
 export type { Consumed } from './unit-of-work/consumed.ts';
 export type { UnitOfWorkOptions } from './unit-of-work/options.ts';
 export type { Outbox, Unit } from './unit-of-work/unit.ts';

@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ConnectionTimeoutError } from './errors.ts';
 
 /** How long a call of ours waits for a connection, and what it is called when it gives up. */
 export interface ConnectionLimit {
   readonly ms: number;
   readonly operation: string;
-  /** Resolves after so many ms, rejects when the signal is aborted before. @default a timer of Node */
-  readonly delay?: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** Calls `ring` after so many ms, unless what it answers is called before. @default a timer of Node */
+  readonly ringAfter?: (ms: number, ring: () => void) => () => void;
 }
 
 /**
@@ -17,32 +16,31 @@ export interface ConnectionLimit {
  * @throws ConnectionTimeoutError
  */
 export function begunWithin<T>(
-  { ms, operation, delay = timer }: ConnectionLimit,
+  { ms, operation, ringAfter = timer }: ConnectionLimit,
   start: (begun: () => void) => Promise<T>,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const waiting = new AbortController();
+    let hasBegun = false;
     let tooLate: ConnectionTimeoutError | null = null;
+    const cancel = ringAfter(ms, () => {
+      if (!hasBegun) {
+        tooLate = new ConnectionTimeoutError(operation);
+        reject(tooLate);
+      }
+    });
+
     const begun = () => {
-      waiting.abort();
+      hasBegun = true;
+      cancel();
       if (tooLate !== null) {
         throw tooLate;
       }
     };
-    const giveUp = () => {
-      if (!waiting.signal.aborted) {
-        tooLate = new ConnectionTimeoutError(operation);
-        reject(tooLate);
-      }
-    };
-
-    delay(ms, waiting.signal).then(giveUp, () => {});
-    start(begun)
-      .then(resolve, reject)
-      .finally(() => waiting.abort());
+    start(begun).then(resolve, reject).finally(cancel);
   });
 }
 
-function timer(ms: number, signal: AbortSignal): Promise<void> {
-  return sleep(ms, undefined, { signal });
+function timer(ms: number, ring: () => void): () => void {
+  const timeout = setTimeout(ring, ms);
+  return () => clearTimeout(timeout);
 }

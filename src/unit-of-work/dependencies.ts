@@ -32,5 +32,12 @@ export function connectionLimit(
   { connectionTimeoutMs = 30_000, delay }: Pick<UnitOfWorkDependencies<never>, 'connectionTimeoutMs' | 'delay'>,
   operation: string,
 ): ConnectionLimit {
-  return { ms: connectionTimeoutMs, operation, delay };
+  const ringAfter = (ms: number, ring: () => void) => {
+    const cancelled = new AbortController();
+    delay(ms, cancelled.signal).then(ring, () => {});
+
+    return () => cancelled.abort();
+  };
+
+  return { ms: connectionTimeoutMs, operation, ringAfter };
 }
