@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Admin } from '../src/core/admin.ts';
 import type { Control } from '../src/core/control.ts';
-import { InvalidOptionError, JobsError } from '../src/core/errors.ts';
+import { InvalidOptionError, type JobsError } from '../src/core/errors.ts';
 import type { Message } from '../src/core/message.ts';
 import type { QueueControl } from '../src/core/queue-control.ts';
 import type { RecurringControl } from '../src/core/recurring-control.ts';
