@@ -53,6 +53,7 @@ export {
   TransactionControlError,
   TransactionRequiredError,
   UnsupportedDriverError,
+  UpdateRefusedError,
   type IdentityDifference,
 } from './core/errors.ts';
 export {
@@ -63,7 +64,7 @@ export {
   UnitEndedError,
   UnitRolledBackError,
 } from './unit-of-work/errors.ts';
-export { UnitOfWork, type ExecuteOptions } from './unit-of-work/unit-of-work.ts';
+export type { ExecuteOptions, UnitOfWork } from './unit-of-work/unit-of-work.ts';
 export type { Consumed } from './unit-of-work/consumed.ts';
 export type { UnitOfWorkOptions } from './unit-of-work/options.ts';
 export type { Outbox, Unit } from './unit-of-work/unit.ts';
@@ -122,7 +123,12 @@ export type { QueueSettings, QueueStore } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';
 export type { Firing, JobTemplate, Overlap, RecurringStore, RecurringUpsert } from './core/recurring.ts';
-export type { RecurringControl, RecurringOptions, RecurringSnapshot } from './core/recurring-control.ts';
+export type {
+  OccurrencesOption,
+  RecurringControl,
+  RecurringOptions,
+  RecurringSnapshot,
+} from './core/recurring-control.ts';
 // Decisions that every store takes alike: for a store of your own.
 export { CreationClock } from './core/clock.ts';
 export { occurrenceOf } from './core/occurrence-of.ts';

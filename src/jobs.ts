@@ -19,16 +19,17 @@ import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
 import { TransactionSession } from './adapter/transaction-session.ts';
 import { adminOf, type Admin } from './core/admin.ts';
-import { CreationClock, systemClock, type Clock } from './core/clock.ts';
+import { checkedClock, CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
 import type { AnyDefinition } from './core/definition.ts';
 import { durationMs, type Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
-import type { ExecutorOptions as Options } from './core/executor-options.ts';
+import { knownExecutorOptions, type ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
 import type { RecurringControl } from './core/recurring-control.ts';
 import { queueControlOf, type QueueControl } from './core/queue-control.ts';
-import { consoleLogger, type Logger } from './core/logger.ts';
+import { checkKnown } from './core/known-options.ts';
+import { checkedLogger, consoleLogger, type Logger } from './core/logger.ts';
 import type { JobQueries } from './core/queries.ts';
 import type { StageResult } from './core/snapshot.ts';
 import type { JobStore } from './core/store.ts';
@@ -92,6 +93,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly #executorHost: ExecutorHost<Em>;
 
   /**
+   * @throws InvalidOptionError naming what can't be
    * @throws EntitiesNotRegisteredError when the ORM doesn't know `jobEntities`
    * @throws UnsupportedDriverError for a driver other than SQLite and PostgreSQL
    */
@@ -177,7 +179,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    * @throws JobIdentityConflictError when a different request has this identity; roll your transaction back
    */
   stage(em: EntityManager, submission: Submission): Promise<StageResult>;
-  /** Several at once, in one statement: answers by position. A conflict leaves none of them in your transaction. */
+  /** Several at once, up to 1,000 in one statement: answers by position. A conflict leaves none of them in your transaction. */
   stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
   async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return single(given, submissions => stage(this.#staging, em, submissions));
@@ -224,8 +226,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   }
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
-  executor({ handlers, ...options }: ExecutorOptions): Executor<Em> {
-    return new Executor(this.#executorHost, handlers, options);
+  executor(options: ExecutorOptions): Executor<Em> {
+    const { handlers, ...others } = checkKnown(options, ['handlers', ...knownExecutorOptions]);
+    return new Executor(this.#executorHost, handlers, others);
   }
 
   #refuseTransaction(operation: string, advice: string): void {
@@ -245,7 +248,14 @@ async function single(
   return isList ? results : results[0]!;
 }
 
+const knownOptions: ReadonlyArray<keyof JobsOptions<EntityManager>> = [
+  'orm', 'clock', 'logger', 'connectionTimeout', 'notifications', 'unitOfWork',
+]; // prettier-ignore
+
 function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
+  if (typeof (options as Partial<JobsOptions<Em>['orm']> | undefined)?.em?.getContext === 'function') {
+    throw new InvalidOptionError('orm', 'be given by its name, `new Jobs({ orm })`', undefined);
+  }
   if (typeof options?.orm?.em?.getContext !== 'function') {
     throw new InvalidOptionError(
       'orm',
@@ -253,12 +263,13 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
       options?.orm,
     );
   }
+  checkKnown(options, knownOptions);
 
   const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s', notifications = true } = options;
   return {
     em: orm.em,
-    clock,
-    logger: guardedLogger(logger),
+    clock: checkedClock(clock),
+    logger: guardedLogger(checkedLogger(logger)),
     connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
     notifications: checkedNotifications(notifications),
   };
@@ -279,8 +290,8 @@ function checkedNotifications(notifications: unknown): false | { readonly connec
     return notifications && { connectionString: null };
   }
 
-  const { connectionString } = (notifications ?? {}) as { connectionString?: unknown };
-  if (typeof connectionString !== 'string' || connectionString === '') {
+  const { connectionString, ...others } = (notifications ?? {}) as { connectionString?: unknown };
+  if (Object.keys(others).length > 0 || typeof connectionString !== 'string' || connectionString === '') {
     throw new InvalidOptionError('notifications', 'be true, false or { connectionString }', notifications);
   }
 

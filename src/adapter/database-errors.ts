@@ -5,20 +5,10 @@ const transientCodes = new Set([
   'SQLITE_BUSY_SNAPSHOT',
   'SQLITE_LOCKED',
 ]);
-const missingTableCode = '42P01';
-const missingColumnCode = '42703';
 
 /** Whether the database itself asks for the same transaction again. */
 export function isTransient(error: unknown): boolean {
   return transientCodes.has(codeOf(error));
-}
-
-/** Whether a table of ours, or a column of one, is not there. */
-export function isSchemaMissing(error: unknown): boolean {
-  const code = codeOf(error);
-  return (
-    code === missingTableCode || code === missingColumnCode || (code.startsWith('SQLITE') && isMissingInSqlite(error))
-  );
 }
 
 /**
@@ -28,10 +18,6 @@ export function isSchemaMissing(error: unknown): boolean {
 export function isRefusal(error: unknown): boolean {
   const code = codeOf(error);
   return /^(?!E|08|53|57|58|XX)[0-9A-Z]{5}$/.test(code) || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(code);
-}
-
-function isMissingInSqlite(error: unknown): boolean {
-  return /no such (table|column)|has no column named/.test(String((error as Error).message));
 }
 
 function codeOf(error: unknown): string {

@@ -253,6 +253,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     whyNot: (job: JobSnapshot) => Reason | null | Promise<Reason | null>,
   ): Promise<Row | Reason | 'not_found'> {
     return writeOrTell(
+      key,
       () => this.#session.write(update()),
       () => this.get(key),
       whyNot,

@@ -1,7 +1,8 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKey } from '../core/job-key.ts';
 import type { Logger } from '../core/logger.ts';
+import { sha256 } from '../core/sha256.ts';
 import type { StoreHint } from '../core/store.ts';
 import type { PostgresqlClient } from './postgresql-client.ts';
 import type { Run } from './session.ts';
@@ -49,7 +50,7 @@ export class Notifications {
 
   constructor(parts: NotificationsParts) {
     this.#parts = parts;
-    this.#channel = `durable_job_${createHash('sha256').update(parts.table).digest('hex').slice(0, 16)}`;
+    this.#channel = `durable_job_${sha256(parts.table).slice(0, 16)}`;
   }
 
   send(hint: StoreHint): void {

@@ -1,5 +1,5 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
-import { begunWithin, type ConnectionLimit } from './begun-within.ts';
+import { begunWithin, type ConnectionLimit } from '../core/begun-within.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';

@@ -1,8 +1,8 @@
+import type { Row } from '../entities/run-sql.ts';
 import type { Statement } from './sql/statement.ts';
 import type { Tables } from './tables.ts';
 
-/** A row as the driver gives it: the column's name, and whatever the driver makes of its type. */
-export type Row = Readonly<Record<string, unknown>>;
+export type { Row };
 
 /** Sends one statement. */
 export type Run = (statement: Statement) => Promise<Row[]>;

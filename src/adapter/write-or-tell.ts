@@ -1,20 +1,27 @@
+import { UpdateRefusedError } from '../core/errors.ts';
+import type { JobKey } from '../core/job-key.ts';
 import type { JobSnapshot } from '../core/snapshot.ts';
 import { isFinished } from '../core/states.ts';
 import type { CancelAnswer, RetryAnswer, RunNowAnswer } from '../core/store.ts';
 import type { Row } from './session.ts';
+
+/** So often in a row a job changes between our write and our look only where something else keeps it from being written. */
+const maxTries = 20;
 
 /**
  * What a conditional update wrote, or why it wrote nothing. The reason is read later, so it may be gone: a job that could be
  * written by then (it was committed, or ended, or was queued in between) is tried again, never answered wrongly.
  *
  * @param whyNot null where the job could be written now
+ * @throws UpdateRefusedError when it could be written again and again, and wasn't
  */
 export async function writeOrTell<Reason extends string>(
+  key: JobKey,
   write: () => Promise<Row[]>,
   read: () => Promise<JobSnapshot | null>,
   whyNot: (job: JobSnapshot) => Reason | null | Promise<Reason | null>,
 ): Promise<Row | Reason | 'not_found'> {
-  for (;;) {
+  for (let tries = 0; tries < maxTries; tries++) {
     const [row] = await write();
     if (row !== undefined) {
       return row;
@@ -26,6 +33,8 @@ export async function writeOrTell<Reason extends string>(
       return reason;
     }
   }
+
+  throw new UpdateRefusedError(key);
 }
 
 export function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): CancelAnswer | null {

@@ -11,15 +11,15 @@ const explanation: Record<AbortWhy, string> = {
   lost: 'it no longer owns the job',
 };
 
-/** The reason of a handler's signal. */
+/** The reason of a handler's signal. When it says `lost`, its `cause` says how: a StaleAttemptError or an AttemptMissingError. */
 export class AttemptAbortedError extends JobsError {
   readonly code = 'ATTEMPT_ABORTED';
   readonly key: JobKey;
   readonly attempt: number;
   readonly why: AbortWhy;
 
-  constructor(key: JobKey, attempt: number, why: AbortWhy) {
-    super(`Attempt ${attempt} of job ${describeKey(key)} was aborted: ${explanation[why]}.`);
+  constructor(key: JobKey, attempt: number, why: AbortWhy, options?: ErrorOptions) {
+    super(`Attempt ${attempt} of job ${describeKey(key)} was aborted: ${explanation[why]}.`, options);
     this.key = key;
     this.attempt = attempt;
     this.why = why;

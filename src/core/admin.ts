@@ -1,11 +1,14 @@
+import { checkKnown } from './known-options.ts';
+import { checkedInstant, checkedInteger, checkedReason, checkedText, asOption } from './option-checks.ts';
 import { checkedActor, type ActorOption } from './queue-control.ts';
 import { cursorOf, positionOf } from './cursor.ts';
 import { InvalidOptionError } from './errors.ts';
+import { failureReasons } from './failure-reason.ts';
 import type { Backlog, ExecutorSnapshot, JobCount, JobFilter, JobQueries } from './queries.ts';
 import type { QueueStore } from './queues.ts';
-import { scopeHash } from './scope.ts';
+import { checkedScope } from './scope.ts';
 import type { JobSnapshot } from './snapshot.ts';
-import { jobStates, type JobState } from './states.ts';
+import { activeStates, jobStates, retryableStates, type JobState } from './states.ts';
 import type { JobStore } from './store.ts';
 
 export interface PageOptions {
@@ -50,6 +53,8 @@ export interface UnknownJobs {
 }
 
 export interface BulkOptions extends ActorOption {
+  /** Who does it. Jobs keep no name of it: log it where it matters. Up to 255 characters. */
+  readonly actor?: string;
   /** At most so many jobs, 1 to 1,000, the newest first. */
   readonly limit: number;
   /** Only counts what would be taken. @default false */
@@ -97,8 +102,9 @@ export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter:
       enter('admin.lag()');
       return lagOf(await store.backlog(), await queues.queueSettings());
     },
-    executors: async ({ all = false }: { readonly all?: boolean } = {}) => {
+    executors: async (options: { readonly all?: boolean } = {}) => {
       enter('admin.executors()');
+      const { all = false } = checkKnown(options, ['all']);
       return store.executors({ onlyActive: !all });
     },
     unknown: async () => {
@@ -107,13 +113,16 @@ export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter:
     },
     cancelAll: async (filter: JobFilter, options: BulkOptions & { readonly reason?: string }) => {
       enter('admin.cancelAll()');
-      return bulk(store, active(checkedFilter(filter)), options, async job => {
-        return ['cancelled', 'requested'].includes(await store.cancel(job, { reason: options.reason }));
+      const { reason, ...bulkOptions } = checkKnown(options, [...knownBulkOptions, 'reason']);
+      const why = { reason: checkedReason(reason) };
+      return bulk(store, active(checkedFilter(filter)), bulkOptions, async job => {
+        return ['cancelled', 'requested'].includes(await store.cancel(job, why));
       });
     },
     retryAll: async (filter: JobFilter, options: BulkOptions) => {
       enter('admin.retryAll()');
-      return bulk(store, retryable(checkedFilter(filter)), options, async job => {
+      const bulkOptions = checkKnown(options, knownBulkOptions);
+      return bulk(store, retryable(checkedFilter(filter)), bulkOptions, async job => {
         return ['queued', 'awaiting'].includes(await store.retry(job, {}));
       });
     },
@@ -121,14 +130,9 @@ export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter:
 }
 
 /** One page, and where the next one begins. */
-export async function listPage(
-  store: JobQueries,
-  filter: JobFilter,
-  { cursor, limit = defaultLimit }: PageOptions,
-): Promise<JobPage> {
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxLimit) {
-    throw new InvalidOptionError('limit', `be an integer from 1 to ${maxLimit}`, limit);
-  }
+export async function listPage(store: JobQueries, filter: JobFilter, options: PageOptions): Promise<JobPage> {
+  const { cursor, limit = defaultLimit } = checkKnown(options, ['cursor', 'limit']);
+  checkedInteger('limit', limit, 1, maxLimit);
 
   const after = cursor === undefined ? null : positionOf(cursor);
   const listed = await store.list(filter, { after, limit: limit + 1 });
@@ -148,39 +152,46 @@ export function summed(details: readonly JobCount[]): JobCounts {
   return Object.freeze({ total: sum(details), byState: Object.freeze(byState), details: Object.freeze([...details]) });
 }
 
-const filterFields = new Set([
-  'scope',
-  'states',
-  'queues',
-  'names',
-  'reasons',
-  'recurringId',
-  'createdFrom',
-  'createdBefore',
-]);
+export const filterFieldsInScope: ReadonlyArray<keyof JobFilter> = [
+  'states', 'queues', 'names', 'reasons', 'recurringId', 'createdFrom', 'createdBefore',
+]; // prettier-ignore
+const filterFields: ReadonlyArray<keyof JobFilter> = ['scope', ...filterFieldsInScope];
+const knownBulkOptions: ReadonlyArray<keyof BulkOptions> = ['limit', 'preview', 'actor'];
 
 /** @throws InvalidOptionError for a field that is none, so that a typo doesn't widen what is cancelled */
-export function checkedFilter(filter: JobFilter): JobFilter {
-  for (const field of Object.keys(filter)) {
-    if (!filterFields.has(field)) {
-      throw new InvalidOptionError(field, `be one of the filters ${[...filterFields].join(', ')}`, 'an unknown filter');
-    }
-  }
-  for (const list of ['states', 'queues', 'names', 'reasons'] as const) {
-    if (filter[list] !== undefined && !Array.isArray(filter[list])) {
-      throw new InvalidOptionError(list, 'be a list', filter[list]);
-    }
-  }
+export function checkedFilter(filter: JobFilter, fields = filterFields): JobFilter {
+  checkKnown(filter, fields);
+  checkList(filter, 'states', jobStates);
+  checkList(filter, 'reasons', failureReasons);
+  checkList(filter, 'queues');
+  checkList(filter, 'names');
   for (const instant of ['createdFrom', 'createdBefore'] as const) {
-    if (filter[instant] !== undefined && !Number.isFinite(filter[instant]?.getTime())) {
-      throw new InvalidOptionError(instant, 'be a valid Date', filter[instant]);
+    if (filter[instant] !== undefined) {
+      checkedInstant(instant, filter[instant]);
     }
+  }
+  if (filter.recurringId !== undefined) {
+    checkedText('recurringId', filter.recurringId);
   }
   if (filter.scope !== undefined) {
-    scopeHash(filter.scope);
+    asOption('scope', filter.scope, checkedScope);
   }
 
   return filter;
+}
+
+function checkList(
+  filter: JobFilter,
+  field: 'states' | 'reasons' | 'queues' | 'names',
+  known?: readonly string[],
+): void {
+  const values: readonly unknown[] | undefined = filter[field];
+  if (values === undefined) {
+    return;
+  }
+  if (!Array.isArray(values) || !values.every(value => typeof value === 'string' && (known?.includes(value) ?? true))) {
+    throw new InvalidOptionError(field, `be a list of ${known === undefined ? 'texts' : known.join(', ')}`, values);
+  }
 }
 
 async function bulk(
@@ -190,9 +201,7 @@ async function bulk(
   act: (job: JobSnapshot) => Promise<boolean>,
 ): Promise<BulkAnswer> {
   checkedActor(actor);
-  if (!Number.isInteger(limit) || limit < 1 || limit > maxBulk) {
-    throw new InvalidOptionError('limit', `be an integer from 1 to ${maxBulk}`, limit);
-  }
+  checkedInteger('limit', limit, 1, maxBulk);
 
   const matching = await store.list(filter, { after: null, limit });
   let affected = 0;
@@ -204,11 +213,11 @@ async function bulk(
 }
 
 function active(filter: JobFilter): JobFilter {
-  return narrowed(filter, ['awaiting', 'queued', 'running']);
+  return narrowed(filter, activeStates);
 }
 
 function retryable(filter: JobFilter): JobFilter {
-  return narrowed(filter, ['failed', 'cancelled', 'interrupted']);
+  return narrowed(filter, retryableStates);
 }
 
 function narrowed(filter: JobFilter, possible: readonly JobState[]): JobFilter {

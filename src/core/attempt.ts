@@ -63,4 +63,3 @@ export type Settlement = AttemptRef & { readonly progress: Progress | null } & (
       }
     | { readonly outcome: 'snoozed'; readonly nextRunAt: Micros }
   );
-export type SettlementOutcome = Settlement['outcome'];

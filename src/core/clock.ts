@@ -1,3 +1,4 @@
+import { InvalidOptionError } from './errors.ts';
 import type { Micros } from './time.ts';
 
 /** Where the library reads the time. Everything that compares instants asks it; the database's clock is never read. */
@@ -8,6 +9,15 @@ export interface Clock {
 
 /** The wall time of this process, with the millisecond resolution that JavaScript has. */
 export const systemClock: Clock = { now: () => Date.now() * 1000 };
+
+/** @throws InvalidOptionError for something that the time can't be read from */
+export function checkedClock(clock: Clock): Clock {
+  if (typeof clock?.now !== 'function' || !Number.isSafeInteger(clock.now())) {
+    throw new InvalidOptionError('clock', 'have a `now()` that answers whole microseconds since 1970', clock);
+  }
+
+  return clock;
+}
 
 const secondInMicros = 1_000_000;
 

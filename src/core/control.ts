@@ -1,6 +1,15 @@
-import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
-import { checkedFilter, listPage, summed, type JobCounts, type JobPage, type PageOptions } from './admin.ts';
+import {
+  checkedFilter,
+  filterFieldsInScope,
+  listPage,
+  summed,
+  type JobCounts,
+  type JobPage,
+  type PageOptions,
+} from './admin.ts';
 import type { Clock } from './clock.ts';
+import { checkKnown } from './known-options.ts';
+import { asOption, checkedInstant, checkedReason } from './option-checks.ts';
 import type { RecurringStore } from './recurring.ts';
 import { recurringControlOf, type RecurringControl } from './recurring-control.ts';
 import type { Duration } from './duration.ts';
@@ -9,9 +18,7 @@ import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
 import type { CancelAnswer, JobStore, RetryAnswer, RunNowAnswer } from './store.ts';
 import { checkedId } from './submission-checks.ts';
-import { cutToBytes, isStorable } from './text.ts';
 import { waitForEnd } from './wait.ts';
-import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
 
 /**
  * Reads and control of one scope's jobs; nothing here can reach another scope. Each call is a transaction of its own and is
@@ -61,8 +68,6 @@ export interface Control {
   runNow(id: string): Promise<RunNowAnswer>;
 }
 
-const maxReasonBytes = 1024;
-
 /** @param enter called before every call: refuses where it may not be made */
 export function controlOf(
   scope: string,
@@ -71,10 +76,10 @@ export function controlOf(
   enter: (operation: string) => void,
 ): Control {
   const store = stores.jobs;
-  const checked = asArgument('scope', scope, checkedScope);
+  const checked = asOption('scope', scope, checkedScope);
   const keyFor = (operation: string, id: string) => {
     enter(`${operation}()`);
-    return { scope: checked, id: asArgument('id', id, checkedId) };
+    return { scope: checked, id: asOption('id', id, checkedId) };
   };
 
   return Object.freeze({
@@ -83,55 +88,28 @@ export function controlOf(
     get: async (id: string) => store.get(keyFor('get', id)),
     list: async (filter: Omit<JobFilter, 'scope'> = {}, page: PageOptions = {}) => {
       enter('list()');
-      return listPage(store, { ...checkedFilter(filter), scope: checked }, page);
+      return listPage(store, { ...checkedFilter(filter, filterFieldsInScope), scope: checked }, page);
     },
     counts: async (filter: Omit<JobFilter, 'scope'> = {}) => {
       enter('counts()');
-      return summed(await store.counts({ ...checkedFilter(filter), scope: checked }));
+      return summed(await store.counts({ ...checkedFilter(filter, filterFieldsInScope), scope: checked }));
     },
-    wait: async (id: string, { timeout }: { readonly timeout: Duration }) => {
+    wait: async (id: string, options: { readonly timeout: Duration }) => {
       const key = keyFor('wait', id);
+      const { timeout } = checkKnown(options, ['timeout']);
       return waitForEnd(key, () => store.get(key), timeout);
     },
     attempts: async (id: string) => store.attempts(keyFor('attempts', id)),
-    cancel: async (id: string, { reason }: { readonly reason?: string } = {}) => {
-      return store.cancel(keyFor('cancel', id), { reason: checkedReason(reason) });
+    cancel: async (id: string, options: { readonly reason?: string } = {}) => {
+      const key = keyFor('cancel', id);
+      const { reason } = checkKnown(options, ['reason']);
+      return store.cancel(key, { reason: checkedReason(reason) });
     },
-    retry: async (id: string, { at }: { readonly at?: Date } = {}) =>
-      store.retry(keyFor('retry', id), { at: checkedAt(at) }),
+    retry: async (id: string, options: { readonly at?: Date } = {}) => {
+      const key = keyFor('retry', id);
+      const { at } = checkKnown(options, ['at']);
+      return store.retry(key, { at: at === undefined ? undefined : checkedInstant('at', at) });
+    },
     runNow: async (id: string) => store.runNow(keyFor('runNow', id)),
   });
-}
-
-function checkedReason(reason: string | undefined): string | undefined {
-  if (
-    reason !== undefined &&
-    (typeof reason !== 'string' || !isStorable(reason) || cutToBytes(reason, maxReasonBytes) !== reason)
-  ) {
-    throw new InvalidOptionError('reason', 'be well-formed text without NUL, up to 1 KiB', reason);
-  }
-
-  return reason;
-}
-
-function checkedAt(at: Date | undefined): Micros | undefined {
-  if (at === undefined) {
-    return undefined;
-  }
-
-  const micros = at instanceof Date ? microsOf(at) : NaN;
-  if (!(micros >= earliestInstant && micros <= latestInstant)) {
-    throw new InvalidOptionError('at', 'be a valid Date from 1970 to 2255', at);
-  }
-
-  return micros;
-}
-
-/** The checks of a submission, for an argument of a call. */
-function asArgument<T>(option: string, value: T, check: (value: T) => T): T {
-  try {
-    return check(value);
-  } catch (error) {
-    throw error instanceof InvalidSubmissionError ? new InvalidOptionError(option, error.rule, value) : error;
-  }
 }

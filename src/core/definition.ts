@@ -1,7 +1,8 @@
 import { systemClock } from './clock.ts';
 import type { Duration } from './duration.ts';
-import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import { InvalidOptionError } from './errors.ts';
 import { checkKnown } from './known-options.ts';
+import { asOption } from './option-checks.ts';
 import { checkAgainstSchema, checkedJson, parsePayload, payloadText } from './payload.ts';
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import type { SchemaInput, SchemaOutput, StandardSchema } from './standard-schema.ts';
@@ -86,24 +87,16 @@ export function defineJob<P>(): <const Name extends string>(
 ) => JobDefinition<P, P, Name>;
 export function defineJob(options?: DefinitionOptions<string> & { readonly schema?: unknown }): unknown {
   if (options === undefined) {
-    return (later: DefinitionOptions<string>) => definitionOf(checkedOptions(later), undefined);
+    return (later: DefinitionOptions<string>) => definitionOf(checkKnown(later, knownOptions), undefined);
   }
 
-  const { schema, ...others } = checkedOptions(options);
-  return definitionOf(others, checkedSchema(schema));
+  const { schema } = checkKnown(options, [...knownOptions, 'schema']);
+  return definitionOf(options, checkedSchema(schema));
 }
 
 const knownOptions: ReadonlyArray<keyof DefinitionOptions<string>> = [
   'name', 'version', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt',
 ]; // prettier-ignore
-
-function checkedOptions<T>(options: T): T {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidOptionError('options', 'be an object', options);
-  }
-
-  return options;
-}
 
 function definitionOf(
   options: DefinitionOptions<string>,
@@ -119,7 +112,7 @@ function definitionOf(
   return Object.freeze({
     name: defaults.name,
     version: defaults.version,
-    timeoutMs: options.timeout === undefined ? null : checkedOption('timeout', options.timeout, checkedTimeout),
+    timeoutMs: options.timeout === undefined ? null : asOption('timeout', options.timeout, checkedTimeout),
     retryPolicy: defaults.retryPolicy,
     create: (payload: unknown, given?: SubmissionOptions & Identity) => make(payloadText(payload), given),
     createFromJson: (json: string, given?: SubmissionOptions & Identity) => make(checkedJson(json), given),
@@ -128,16 +121,15 @@ function definitionOf(
 }
 
 function defaultsOf(options: DefinitionOptions<string>): SubmissionDefaults {
-  checkKnown(options, knownOptions);
   const { name, version = '1', queue = 'default', priority = 0, maxAttempts = 10, onInterrupt = 'hold' } = options;
 
   return {
-    name: checkedOption('name', name, value => checkedName('name', value)),
-    version: checkedOption('version', version, value => checkedName('version', value, 64)),
-    queue: checkedOption('queue', queue, value => checkedName('queue', value)),
-    priority: checkedOption('priority', priority, checkedPriority),
-    maxAttempts: checkedOption('maxAttempts', maxAttempts, checkedMaxAttempts),
-    onInterrupt: checkedOption('onInterrupt', onInterrupt, checkedOnInterrupt),
+    name: asOption('name', name, value => checkedName('name', value)),
+    version: asOption('version', version, value => checkedName('version', value, 64)),
+    queue: asOption('queue', queue, value => checkedName('queue', value)),
+    priority: asOption('priority', priority, checkedPriority),
+    maxAttempts: asOption('maxAttempts', maxAttempts, checkedMaxAttempts),
+    onInterrupt: asOption('onInterrupt', onInterrupt, checkedOnInterrupt),
     retryPolicy: resolveRetryPolicy(options.retry),
   };
 }
@@ -153,13 +145,4 @@ function checkedSchema(schema: unknown): StandardSchema {
   }
 
   return schema as StandardSchema;
-}
-
-/** A definition's mistake is an option's, not a submission's. */
-function checkedOption<V, T>(option: string, value: V, check: (value: V) => T): T {
-  try {
-    return check(value);
-  } catch (error) {
-    throw error instanceof InvalidSubmissionError ? new InvalidOptionError(option, error.rule, value) : error;
-  }
 }

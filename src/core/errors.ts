@@ -131,7 +131,10 @@ export class ParentNotFoundError extends JobsError {
   }
 }
 
-/** The row of an attempt is gone, so the transition was not made: somebody deleted it by hand. */
+/**
+ * The row of an attempt is gone, so the transition was not made: somebody deleted it by hand. The `cause` of the
+ * `AttemptAbortedError` that `job.transactional()` then rejects with.
+ */
 export class AttemptMissingError extends JobsError {
   readonly code = 'ATTEMPT_MISSING';
   readonly key: JobKey;
@@ -144,22 +147,27 @@ export class AttemptMissingError extends JobsError {
   }
 }
 
-/** Something was asked of an attempt that has already been settled. */
+/** `job.transactional()` was called where the attempt's outcome was decided already, or was about to be. */
 export class AttemptSettledError extends JobsError {
   readonly code = 'ATTEMPT_SETTLED';
   readonly key: JobKey;
   readonly attempt: number;
 
-  constructor(key: JobKey, attempt: number, operation: string) {
+  /** @param since what it came after, for example `'was settled'` */
+  constructor(key: JobKey, attempt: number, operation: string, since: string, options?: ErrorOptions) {
     super(
-      `${operation} came after attempt ${attempt} of job ${describeKey(key)} was settled; it is the last thing that a handler does, once.`,
+      `${operation} came after attempt ${attempt} of job ${describeKey(key)} ${since}; it is the last thing that a handler does, once.`,
+      options,
     );
     this.key = key;
     this.attempt = attempt;
   }
 }
 
-/** The attempt no longer owns its job: it was recovered or retried elsewhere. What it wrote in its transaction is gone. */
+/**
+ * The attempt no longer owns its job: it was recovered elsewhere. What it wrote in its transaction is gone. The `cause` of an
+ * `AttemptAbortedError` that says `lost`.
+ */
 export class StaleAttemptError extends JobsError {
   readonly code = 'STALE_ATTEMPT';
   readonly key: JobKey;
@@ -235,6 +243,20 @@ export class InsertRefusedError extends JobsError {
   }
 }
 
+/** The database skips an update of a job that may be made; a trigger or rule of the host's is the usual reason. */
+export class UpdateRefusedError extends JobsError {
+  readonly code = 'UPDATE_REFUSED';
+  readonly key: JobKey;
+
+  constructor(key: JobKey) {
+    super(
+      `The database didn't update job ${describeKey(key)}, though nothing in its row speaks against it; is there a trigger or a rule ` +
+        'on its table?',
+    );
+    this.key = key;
+  }
+}
+
 /** `"id"`, or `"id" in scope "s"`. */
 export function describeKey(key: JobKey): string {
   return key.scope === '' ? `"${key.id}"` : `"${key.id}" in scope "${key.scope.slice(0, 100)}"`;
@@ -250,9 +272,21 @@ function shown(value: unknown): string {
   }
 
   try {
+    if (Array.isArray(value)) {
+      return `a list of ${value.length}`;
+    }
+    if (isPlain(value)) {
+      return `an object with ${Object.keys(value).join(', ').slice(0, 100) || 'nothing'}`;
+    }
+
     return typeof value === 'string' ? `'${value.slice(0, 100)}'` : String(value).slice(0, 100);
   } catch {
     // An object without a prototype, or one whose toString throws.
     return `a value of type ${typeof value}`;
   }
+}
+
+/** Its `String()` would say [object Object]. */
+function isPlain(value: unknown): value is object {
+  return Object.prototype.toString.call(value) === '[object Object]' && String(value) === '[object Object]';
 }

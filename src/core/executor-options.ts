@@ -1,8 +1,9 @@
 import { hostname } from 'node:os';
 import { durationMs, type Duration } from './duration.ts';
 import { InvalidOptionError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
+import { checkedInteger, checkedText } from './option-checks.ts';
 import type { StoreCapabilities } from './store.ts';
-import { isStorable } from './text.ts';
 
 /** How an executor works. Every option has a default. */
 export interface ExecutorOptions {
@@ -68,9 +69,9 @@ export function resolveExecutorOptions(
   options: ExecutorOptions,
   capabilities: StoreCapabilities,
 ): ResolvedExecutorOptions {
-  checkNames(options);
+  checkKnown(options, knownExecutorOptions);
   const resolved: ResolvedExecutorOptions = {
-    concurrency: checkedConcurrency(options.concurrency ?? 10),
+    concurrency: checkedInteger('concurrency', options.concurrency ?? 10, 1, 10_000),
     queues: options.queues === undefined ? null : checkedQueues(options.queues),
     pollIntervalMs: intervalMs('pollInterval', options.pollInterval ?? defaultPollInterval[capabilities.wakeUp]),
     progressIntervalMs: intervalMs('progressInterval', options.progressInterval ?? '1s'),
@@ -78,7 +79,7 @@ export function resolveExecutorOptions(
     maintenanceIntervalMs: intervalMs('maintenanceInterval', options.maintenanceInterval ?? '30s'),
     drainTimeoutMs: durationMs(options.drainTimeout ?? '30s', 'drainTimeout'),
     abortGraceMs: durationMs(options.abortGrace ?? '5s', 'abortGrace'),
-    name: checkedName('name', options.name ?? hostname()),
+    name: checkedText('name', options.name ?? hostname()),
     leaseMs: options.lease === false ? null : durationMs(options.lease ?? '60s', 'lease'),
     clockSkewMs: durationMs(options.clockSkew ?? '5s', 'clockSkew'),
   };
@@ -94,36 +95,16 @@ export function resolveExecutorOptions(
 }
 
 const defaultPollInterval = { none: '1s', local: '5s', everywhere: '5s' } as const;
-const knownOptions: ReadonlySet<string> = new Set<keyof ExecutorOptions>([
+export const knownExecutorOptions: ReadonlyArray<keyof ExecutorOptions> = [
   'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease', 'clockSkew',
-]); // prettier-ignore
-
-function checkNames(options: ExecutorOptions): void {
-  for (const option of Object.keys(options)) {
-    if (!knownOptions.has(option)) {
-      throw new InvalidOptionError(
-        option,
-        `be one of the options ${[...knownOptions].join(', ')}`,
-        'an unknown option',
-      );
-    }
-  }
-}
-
-function checkedConcurrency(concurrency: number): number {
-  if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > 10_000) {
-    throw new InvalidOptionError('concurrency', 'be an integer from 1 to 10,000', concurrency);
-  }
-
-  return concurrency;
-}
+]; // prettier-ignore
 
 function checkedQueues(queues: readonly string[]): readonly string[] {
   if (!Array.isArray(queues) || queues.length === 0) {
     throw new InvalidOptionError('queues', 'name at least one queue, or be left out for all of them', queues);
   }
 
-  return Object.freeze([...new Set(queues.map((queue: string) => checkedName('queues', queue)))]);
+  return Object.freeze([...new Set(queues.map((queue: string) => checkedText('queues', queue)))]);
 }
 
 /** Below 10 ms a loop is a burden on the database, not a faster executor. */
@@ -134,14 +115,6 @@ function intervalMs(option: string, interval: Duration): number {
   }
 
   return ms;
-}
-
-function checkedName(option: string, name: string): string {
-  if (typeof name !== 'string' || name.length === 0 || name.length > 255 || !isStorable(name)) {
-    throw new InvalidOptionError(option, 'be well-formed text of 1 to 255 characters without NUL', name);
-  }
-
-  return name;
 }
 
 /** A tenth of the lease is left for the renewal itself, which may have to be tried again. */

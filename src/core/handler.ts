@@ -33,7 +33,7 @@ export interface RunningJob<P, Em> extends JobKey {
    * thing that a handler does.
    *
    * @throws the signal's reason when the job was cancelled, or the attempt lost it; everything that `work` wrote is rolled back
-   * @throws AttemptSettledError when it was called before
+   * @throws AttemptSettledError when it was called before, whatever became of that call, or after the handler has ended
    */
   transactional<T extends string | void>(work: (em: Em) => Promise<T>): Promise<T>;
 }

@@ -1,3 +1,5 @@
+import { InvalidOptionError } from './errors.ts';
+
 /** Where the library logs: pino-shaped, so a pino logger fits. Every entry has a stable `event` among its fields. */
 export interface Logger {
   info(fields: LogFields, message: string): void;
@@ -6,7 +8,7 @@ export interface Logger {
 }
 
 export interface LogFields {
-  /** Stable, for example `job_lost`. */
+  /** Stable, for example `attempt_lost`. */
   readonly event: string;
   readonly error?: unknown;
   readonly [field: string]: unknown;
@@ -19,3 +21,14 @@ export const consoleLogger: Logger = {
   warn: (fields, message) => console.warn(`[mikro-orm-jobs] ${message}`, fields),
   error: (fields, message) => console.error(`[mikro-orm-jobs] ${message}`, fields),
 };
+/* eslint-enable no-console */
+
+/** @throws InvalidOptionError for something that couldn't be logged to */
+export function checkedLogger(logger: Logger): Logger {
+  const isLogger = (['info', 'warn', 'error'] as const).every(level => typeof logger?.[level] === 'function');
+  if (!isLogger) {
+    throw new InvalidOptionError('logger', 'have the methods `info`, `warn` and `error`, as a pino logger has', logger);
+  }
+
+  return logger;
+}

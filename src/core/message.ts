@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
-import { JobsError } from './errors.ts';
+import { InvalidOptionError, JobsError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
+import { sha256 } from './sha256.ts';
 import { isStorable } from './text.ts';
-import { earliestInstant, latestInstant, microsOf, type Micros } from './time.ts';
+import { instantOf, type Micros } from './time.ts';
 
 /** A message, as it comes from a broker or goes to one. The content is text, and stays the text that it is. */
 export interface Message {
@@ -177,12 +178,16 @@ function checkedMessage(message: unknown): Message {
   };
 }
 
-function checkedOptions(options: unknown): OutboxOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidMessageError('options', 'be an object');
-  }
+const knownOptions: ReadonlyArray<keyof OutboxOptions> = [
+  'destination', 'correlationId', 'traceParent', 'traceState', 'sendBefore',
+]; // prettier-ignore
 
-  return options;
+function checkedOptions(options: OutboxOptions): OutboxOptions {
+  try {
+    return checkKnown(options, knownOptions);
+  } catch (error) {
+    throw error instanceof InvalidOptionError ? new InvalidMessageError(error.option, error.rule) : error;
+  }
 }
 
 function checkedText(field: string, value: unknown, max: number): string {
@@ -212,8 +217,8 @@ function checkedInstant(instant: unknown): Micros | null {
   if (instant === undefined || instant === null) {
     return null;
   }
-  const micros = instant instanceof Date ? microsOf(instant) : NaN;
-  if (!(micros >= earliestInstant && micros <= latestInstant)) {
+  const micros = instantOf(instant);
+  if (micros === null) {
     throw new InvalidMessageError('sendBefore', 'be a valid Date from 1970 to 2255');
   }
 
@@ -226,8 +231,4 @@ function describe({ field, stored, given }: ContractDifference): string {
 
 function shown(value: string | null | undefined): string {
   return value == null ? 'none' : `'${value.slice(0, 100)}'`;
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }

@@ -1,6 +1,7 @@
 import { InvalidOptionError } from './errors.ts';
+import { checkKnown } from './known-options.ts';
+import { checkedInteger, checkedText } from './option-checks.ts';
 import type { QueueSettings, QueueStore } from './queues.ts';
-import { isStorable } from './text.ts';
 
 /** Who did it; kept with the change. Up to 255 characters. */
 export interface ActorOption {
@@ -21,17 +22,17 @@ export interface QueueControl {
 /** @param enter called before every call: refuses where it may not be made */
 export function queueControlOf(store: QueueStore, enter: (operation: string) => void): QueueControl {
   return Object.freeze({
-    pause: async (name: string, { actor }: ActorOption = {}) => {
+    pause: async (name: string, options?: ActorOption) => {
       enter('queues.pause()');
-      await store.setQueuePaused(checkedText('name', name), true, checkedActor(actor));
+      await store.setQueuePaused(checkedText('name', name), true, actorOf(options));
     },
-    resume: async (name: string, { actor }: ActorOption = {}) => {
+    resume: async (name: string, options?: ActorOption) => {
       enter('queues.resume()');
-      await store.setQueuePaused(checkedText('name', name), false, checkedActor(actor));
+      await store.setQueuePaused(checkedText('name', name), false, actorOf(options));
     },
-    limit: async (name: string, maxRunning: number | null, { actor }: ActorOption = {}) => {
+    limit: async (name: string, maxRunning: number | null, options?: ActorOption) => {
       enter('queues.limit()');
-      await store.setQueueLimit(checkedText('name', name), checkedLimit(maxRunning), checkedActor(actor));
+      await store.setQueueLimit(checkedText('name', name), checkedLimit(maxRunning), actorOf(options));
     },
     list: async () => {
       enter('queues.list()');
@@ -40,26 +41,22 @@ export function queueControlOf(store: QueueStore, enter: (operation: string) => 
   });
 }
 
+function actorOf(options: ActorOption = {}): string | null {
+  return checkedActor(checkKnown(options, ['actor']).actor);
+}
+
 export function checkedActor(actor: string | undefined): string | null {
   return actor === undefined ? null : checkedText('actor', actor);
 }
 
-function checkedText(option: string, value: string): string {
-  if (typeof value !== 'string' || value.length === 0 || value.length > 255 || !isStorable(value)) {
-    throw new InvalidOptionError(option, 'be well-formed text of 1 to 255 characters without NUL', value);
-  }
-
-  return value;
-}
-
 function checkedLimit(maxRunning: number | null): number | null {
-  if (maxRunning !== null && (!Number.isInteger(maxRunning) || maxRunning < 1 || maxRunning > 2_147_483_647)) {
+  if (maxRunning === 0) {
     throw new InvalidOptionError(
       'maxRunning',
-      'be a positive integer, or null for no limit; to let none run, pause the queue',
-      maxRunning,
+      'be positive, or null for no limit; to let none run, pause the queue',
+      0,
     );
   }
 
-  return maxRunning;
+  return maxRunning === null ? null : checkedInteger('maxRunning', maxRunning, 1, 2_147_483_647);
 }

@@ -1,6 +1,7 @@
 import type { Clock } from './clock.ts';
-import { InvalidOptionError, InvalidSubmissionError } from './errors.ts';
+import { InvalidOptionError } from './errors.ts';
 import { checkKnown } from './known-options.ts';
+import { asOption, checkedInteger } from './option-checks.ts';
 import type { Overlap, RecurringJob, RecurringStore, RecurringUpsert } from './recurring.ts';
 import { checkedMissed, Schedule, type Missed } from './schedule.ts';
 import type { JobState } from './states.ts';
@@ -46,6 +47,11 @@ export interface RecurringSnapshot {
   readonly occurrences: readonly Date[];
 }
 
+export interface OccurrencesOption {
+  /** How many of the next occurrences to list for each, 0 to 100. @default 1 */
+  readonly occurrences?: number;
+}
+
 /** The recurring jobs of one scope, which is the scope of the jobs that they make. */
 export interface RecurringControl {
   /**
@@ -57,9 +63,9 @@ export interface RecurringControl {
   upsert(id: string, options: RecurringOptions): Promise<void>;
   /** After a deployment: exactly these are there, the others of the scope are removed. Answers the ids of the removed. */
   replaceAll(jobs: Readonly<Record<string, RecurringOptions>>): Promise<string[]>;
-  get(id: string, options?: { readonly occurrences?: number }): Promise<RecurringSnapshot | null>;
-  /** Soonest first. @param options.occurrences how many of the next to list for each, up to 100. @default 1 */
-  list(options?: { readonly occurrences?: number }): Promise<RecurringSnapshot[]>;
+  get(id: string, options?: OccurrencesOption): Promise<RecurringSnapshot | null>;
+  /** Soonest first. */
+  list(options?: OccurrencesOption): Promise<RecurringSnapshot[]>;
   /** No more occurrences until it is resumed. False: unknown. */
   pause(id: string): Promise<boolean>;
   /** Goes on with the next occurrence from now; what passed meanwhile is not made up for. False: unknown. */
@@ -82,7 +88,7 @@ export function recurringControlOf(
 ): RecurringControl {
   const keyFor = (operation: string, id: string) => {
     enter(`recurring.${operation}()`);
-    return { scope, id: checkedRecurringId(id) };
+    return { scope, id: asOption('id', id, checkedId) };
   };
 
   return Object.freeze({
@@ -91,19 +97,27 @@ export function recurringControlOf(
     },
     replaceAll: async (jobs: Readonly<Record<string, RecurringOptions>>) => {
       enter('recurring.replaceAll()');
+      if (typeof jobs !== 'object' || jobs === null || Array.isArray(jobs)) {
+        throw new InvalidOptionError('jobs', 'be an object of recurring jobs by id', jobs);
+      }
       const now = clock.now();
-      return store.replaceRecurring(
-        scope,
-        Object.entries(jobs).map(([id, options]) => upsertOf({ scope, id: checkedRecurringId(id) }, options, now)),
+      const upserts = Object.entries(jobs).map(([id, options]) =>
+        upsertOf({ scope, id: asOption('id', id, checkedId) }, options, now),
       );
+
+      return store.replaceRecurring(scope, upserts);
     },
-    get: async (id: string, { occurrences = 1 }: { readonly occurrences?: number } = {}) => {
-      const job = await store.getRecurring(keyFor('get', id));
-      return job === null ? null : snapshotOf(job, clock.now(), checkedOccurrences(occurrences));
+    get: async (id: string, options?: OccurrencesOption) => {
+      const key = keyFor('get', id);
+      const count = occurrencesOf(options);
+      const job = await store.getRecurring(key);
+
+      return job === null ? null : snapshotOf(job, clock.now(), count);
     },
-    list: async ({ occurrences = 1 }: { readonly occurrences?: number } = {}) => {
+    list: async (options?: OccurrencesOption) => {
       enter('recurring.list()');
-      const count = checkedOccurrences(occurrences);
+      const count = occurrencesOf(options);
+
       return (await store.listRecurring(scope)).map(job => snapshotOf(job, clock.now(), count));
     },
     pause: async (id: string) => store.pauseRecurring(keyFor('pause', id), true, null),
@@ -157,20 +171,9 @@ function checkedOverlap(overlap: unknown): Overlap {
   return overlap;
 }
 
-function checkedOccurrences(count: number): number {
-  if (!Number.isInteger(count) || count < 0 || count > maxOccurrences) {
-    throw new InvalidOptionError('occurrences', `be an integer from 0 to ${maxOccurrences}`, count);
-  }
-
-  return count;
-}
-
-function checkedRecurringId(id: string): string {
-  try {
-    return checkedId(id);
-  } catch (error) {
-    throw error instanceof InvalidSubmissionError ? new InvalidOptionError('id', error.rule, id) : error;
-  }
+function occurrencesOf(options: OccurrencesOption = {}): number {
+  const { occurrences = 1 } = checkKnown(options, ['occurrences']);
+  return checkedInteger('occurrences', occurrences, 0, maxOccurrences);
 }
 
 function snapshotOf(job: RecurringJob, now: Micros, count: number): RecurringSnapshot {

@@ -32,9 +32,6 @@ export function resolveRetryPolicy(policy: RetryPolicy | false = {}): ResolvedRe
   if (policy === false) {
     return false;
   }
-  if (typeof policy !== 'object' || policy === null) {
-    throw new InvalidOptionError('retry', 'be an object, or `false`', policy);
-  }
   checkKnown(policy, knownOptions, 'retry.');
 
   const { base = '2s', factor = 2, cap = '10m', jitter = 0.2, lifetime } = policy;

@@ -74,8 +74,13 @@ export function checkedMissed(missed: unknown): Missed {
     return missed;
   }
 
-  const { upTo } = (missed ?? {}) as { upTo?: unknown };
-  if (!Number.isInteger(upTo) || (upTo as number) < 1 || (upTo as number) > maxMissed) {
+  const { upTo, ...others } = (missed ?? {}) as { upTo?: unknown };
+  if (
+    Object.keys(others).length > 0 ||
+    !Number.isInteger(upTo) ||
+    (upTo as number) < 1 ||
+    (upTo as number) > maxMissed
+  ) {
     throw new InvalidOptionError('missed', `be 'one', 'none' or { upTo: 1 to ${maxMissed} }`, missed);
   }
 

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { InvalidSubmissionError } from './errors.ts';
+import { sha256 } from './sha256.ts';
 import { isStorable } from './text.ts';
 
 /**
@@ -37,8 +37,4 @@ export function checkedScope(scope: string): string {
 /** One hash for scope and key together, length-prefixed so that "a"+"bc" and "ab"+"c" differ. */
 export function uniqueHash(scope: string, key: string): string {
   return sha256(`${scope.length}:${scope}${key.length}:${key}`);
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
 }

@@ -18,19 +18,6 @@ export const retryableStates = ['failed', 'cancelled', 'interrupted'] as const s
 export const attemptStates = ['running', 'succeeded', 'failed', 'cancelled', 'interrupted', 'snoozed'] as const;
 export type AttemptState = (typeof attemptStates)[number];
 
-/** Every move that a store can make: which states it leaves and which it reaches. The store's conditional updates are these rows. */
-export const moves = {
-  stage: { from: [], to: ['queued', 'awaiting'] },
-  claim: { from: ['queued'], to: ['running'] },
-  progress: { from: ['running'], to: ['running'] },
-  settle: { from: ['running'], to: ['succeeded', 'failed', 'interrupted', 'cancelled', 'queued'] },
-  release: { from: ['running'], to: ['queued', 'cancelled'] },
-  recover: { from: ['running'], to: ['queued', 'interrupted', 'cancelled'] },
-  cancel: { from: ['awaiting', 'queued', 'running'], to: ['cancelled', 'running'] },
-  retry: { from: ['failed', 'cancelled', 'interrupted'], to: ['queued'] },
-  runNow: { from: ['queued'], to: ['queued'] },
-} as const satisfies Record<string, { from: readonly JobState[]; to: readonly JobState[] }>;
-
 export function isFinished(state: JobState): boolean {
   return (finishedStates as readonly JobState[]).includes(state);
 }

@@ -2,6 +2,7 @@ import { v7 as uuidV7 } from 'uuid';
 import { durationMs, type Duration } from './duration.ts';
 import { InvalidSubmissionError } from './errors.ts';
 import type { JobKey } from './job-key.ts';
+import { checkKnown } from './known-options.ts';
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from './retry-policy.ts';
 import { checkedScope } from './scope.ts';
 import {
@@ -14,7 +15,7 @@ import {
   checkedTimeout,
 } from './submission-checks.ts';
 import { byteLength, isStorable } from './text.ts';
-import { earliestInstant, latestInstant, type Micros } from './time.ts';
+import { instantOf, type Micros } from './time.ts';
 
 /** May an attempt whose process died, or that a stop cut short, be run again unasked? */
 export type OnInterrupt = 'hold' | 'requeue';
@@ -106,9 +107,9 @@ const madeId = Symbol.for('mikro-orm-jobs.submission.madeId');
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
 const maxMetadataBytes = 65_536;
-const knownOptions = new Set([
+const knownOptions: ReadonlyArray<keyof SubmissionOptions | keyof Identity> = [
   'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'notBefore', 'delay',
-]); // prettier-ignore
+]; // prettier-ignore
 
 /** @throws InvalidSubmissionError naming the field and the rule, before anything is sent */
 export function createSubmission<Name extends string>(
@@ -167,14 +168,7 @@ export function checkedSubmission(value: unknown): Submission {
 }
 
 function checkOptions(options: SubmissionOptions & Identity): void {
-  if (typeof options !== 'object' || options === null) {
-    throw new InvalidSubmissionError('options', 'be an object');
-  }
-  for (const option of Object.keys(options)) {
-    if (!knownOptions.has(option)) {
-      throw new InvalidSubmissionError(option, `be one of the options ${[...knownOptions].join(', ')}`);
-    }
-  }
+  asSubmission('options', () => checkKnown(options, knownOptions));
   if (options.id !== undefined && options.delay !== undefined) {
     throw new InvalidSubmissionError(
       'delay',
@@ -208,12 +202,11 @@ function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Mi
 }
 
 function checkedInstant(instant: Date): number {
-  const ms = instant instanceof Date ? instant.getTime() : NaN;
-  if (!(ms * 1000 >= earliestInstant && ms * 1000 <= latestInstant)) {
+  if (instantOf(instant) === null) {
     throw new InvalidSubmissionError('notBefore', 'be a valid Date from 1970 to 2255');
   }
 
-  return ms;
+  return instant.getTime();
 }
 
 function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

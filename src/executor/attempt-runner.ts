@@ -69,7 +69,7 @@ export class AttemptRunner<Em> {
           return await handler.run(runningJob(run, payload, em, completion, this.#parts.logger));
         } finally {
           // Its EntityManager is good for as long as its transaction is open, whether or not the handler waited.
-          await completion.ended();
+          await completion.handlerEnded();
         }
       });
       return { kind: 'returned', value };

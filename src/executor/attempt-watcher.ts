@@ -136,7 +136,7 @@ export class AttemptWatcher {
   /** An attempt that has ended by itself since it was asked about is not lost. */
   #lose(run: RunningAttempt): void {
     if (!run.isOver && !run.isCompleting && !run.wasAborted('lost')) {
-      run.abort('lost');
+      run.lose();
       logLost(this.#logger, run.attempt);
     }
   }

@@ -1,4 +1,4 @@
-import { AttemptSettledError } from '../core/errors.ts';
+import { AttemptMissingError, AttemptSettledError } from '../core/errors.ts';
 import type { Settlement } from '../core/attempt.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import { ResultInvalidError } from '../core/handler-errors.ts';
@@ -17,6 +17,7 @@ export class Completion<Em> {
   readonly #logger: Logger;
   #committing: Promise<unknown> | null = null;
   #isCommitted = false;
+  #hasHandlerEnded = false;
   #failure: Ending | null = null;
 
   constructor(
@@ -35,8 +36,9 @@ export class Completion<Em> {
     return this.#isCommitted;
   }
 
-  /** Resolves when no transaction of it is open, also when the handler doesn't wait for it. */
-  async ended(): Promise<void> {
+  /** The handler has ended: begins nothing any more, and resolves when no transaction of it is open, be it that nobody waits for it. */
+  async handlerEnded(): Promise<void> {
+    this.#hasHandlerEnded = true;
     await this.#committing?.catch(() => {});
   }
 
@@ -59,10 +61,12 @@ export class Completion<Em> {
   async #begin<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
     const { scope, id, attempt } = this.#run.attempt;
     if (this.#run.wasAborted('lost')) {
-      throw this.#run.abort('lost');
+      throw this.#run.lose();
     }
-    if (this.#committing !== null || this.#run.isOver) {
-      throw new AttemptSettledError({ scope, id }, attempt, '`transactional()`');
+    if (this.#committing !== null || this.#hasHandlerEnded || this.#run.isOver) {
+      throw new AttemptSettledError({ scope, id }, attempt, '`transactional()`', this.#whyTooLate(), {
+        cause: this.#failure?.kind === 'threw' ? this.#failure.error : undefined,
+      });
     }
 
     this.#committing = this.#commit(em, work);
@@ -101,7 +105,24 @@ export class Completion<Em> {
       return;
     }
 
-    (settled?.answer === 'attempt_missing' ? logMissing : logLost)(this.#logger, this.#run.attempt);
-    throw this.#run.abort('lost');
+    if (settled?.answer === 'attempt_missing') {
+      const { scope, id, attempt } = this.#run.attempt;
+      logMissing(this.#logger, this.#run.attempt);
+      throw this.#run.lose(new AttemptMissingError({ scope, id }, attempt));
+    }
+
+    logLost(this.#logger, this.#run.attempt);
+    throw this.#run.lose();
+  }
+
+  #whyTooLate(): string {
+    if (this.#isCommitted) {
+      return 'was settled';
+    }
+    if (this.#failure !== null) {
+      return 'had failed in its first call';
+    }
+
+    return this.#committing === null ? 'had ended with its handler' : 'had begun its first call';
   }
 }

@@ -35,7 +35,7 @@ export class HandlerList<Em> {
 
   #add(handler: RegisteredHandler<Em> | undefined): void {
     if (typeof handler?.run !== 'function' || typeof handler.definition?.parse !== 'function') {
-      throw new InvalidOptionError('handlers', 'have only what `jobs.handler` or `registerHandler` made', handler);
+      throw new InvalidOptionError('handlers', 'have only what `jobs.handler()` made', handler);
     }
 
     const key = keyOf(handler.definition);

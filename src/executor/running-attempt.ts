@@ -1,5 +1,6 @@
 import { AttemptAbortedError, type AbortWhy } from '../core/abort-reason.ts';
 import type { Attempt, AttemptRef } from '../core/attempt.ts';
+import { StaleAttemptError, type JobsError } from '../core/errors.ts';
 import { AttemptProgress } from './attempt-progress.ts';
 
 /** An attempt from its start until its outcome is decided: its signal, its time limit, its progress. */
@@ -47,9 +48,9 @@ export class RunningAttempt {
    * Fires the signal. All reasons are remembered, as the outcome goes by their rank; the signal keeps the first one. When it is
    * over it still fires, as the handler may be at work after `transactional`, but no longer counts.
    */
-  abort(why: AbortWhy): AttemptAbortedError {
+  abort(why: AbortWhy, cause?: JobsError): AttemptAbortedError {
     const { scope, id, attempt } = this.attempt;
-    const reason = this.#aborts.get(why) ?? new AttemptAbortedError({ scope, id }, attempt, why);
+    const reason = this.#aborts.get(why) ?? new AttemptAbortedError({ scope, id }, attempt, why, { cause });
 
     if (!this.#isOver) {
       this.#aborts.set(why, reason);
@@ -57,6 +58,12 @@ export class RunningAttempt {
     this.#controller.abort(reason);
 
     return reason;
+  }
+
+  /** Fires the signal because the attempt no longer owns its job. */
+  lose(cause?: JobsError): AttemptAbortedError {
+    const { scope, id, attempt } = this.attempt;
+    return this.abort('lost', cause ?? new StaleAttemptError({ scope, id }, attempt));
   }
 
   /** @param ms at most 2^31-1, as definitions and submissions guarantee */

@@ -264,7 +264,7 @@ export class StartedExecutor<Em> {
   /** Whatever these handlers still do, their jobs are no longer theirs. */
   #giveUpRunning(): void {
     for (const run of [...this.#running]) {
-      run.abort('lost');
+      run.lose();
       run.end();
       this.#interrupted.set(run.token, run);
       this.#running.remove(run);

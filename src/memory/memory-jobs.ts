@@ -1,10 +1,11 @@
 import { adminOf, type Admin } from '../core/admin.ts';
-import { systemClock, type Clock } from '../core/clock.ts';
+import { checkedClock, systemClock, type Clock } from '../core/clock.ts';
 import { controlOf, type Control } from '../core/control.ts';
 import type { AnyDefinition } from '../core/definition.ts';
-import type { ExecutorOptions } from '../core/executor-options.ts';
+import { knownExecutorOptions, type ExecutorOptions } from '../core/executor-options.ts';
 import { registerHandler, type JobHandler, type RegisteredHandler } from '../core/handler.ts';
-import { consoleLogger, type Logger } from '../core/logger.ts';
+import { checkKnown } from '../core/known-options.ts';
+import { checkedLogger, consoleLogger, type Logger } from '../core/logger.ts';
 import type { JobQueries } from '../core/queries.ts';
 import { queueControlOf, type QueueControl } from '../core/queue-control.ts';
 import type { RecurringControl } from '../core/recurring-control.ts';
@@ -59,7 +60,11 @@ export class MemoryJobs {
   readonly admin: Admin;
   readonly #executorHost: ExecutorHost<undefined>;
 
-  constructor({ clock = systemClock, logger = consoleLogger }: MemoryJobsOptions = {}) {
+  /** @throws InvalidOptionError */
+  constructor(options: MemoryJobsOptions = {}) {
+    const { clock = systemClock, logger = consoleLogger } = checkKnown(options, ['clock', 'logger']);
+    checkedClock(clock);
+    checkedLogger(logger);
     const { jobs, queues, recurring } = memoryStores(clock);
 
     this.store = jobs;
@@ -107,8 +112,9 @@ export class MemoryJobs {
   }
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
-  executor({ handlers, lease = false, ...options }: MemoryExecutorOptions): Executor<undefined> {
-    return new Executor(this.#executorHost, handlers, { ...options, lease });
+  executor(options: MemoryExecutorOptions): Executor<undefined> {
+    const { handlers, lease = false, ...others } = checkKnown(options, ['handlers', ...knownExecutorOptions]);
+    return new Executor(this.#executorHost, handlers, { ...others, lease });
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ConnectionLimit } from '../core/begun-within.ts';
 import type { Clock } from '../core/clock.ts';
 import type { Logger } from '../core/logger.ts';
 import type { StageResult } from '../core/snapshot.ts';
@@ -24,4 +25,19 @@ export interface UnitOfWorkDependencies<Em> {
   random(): number;
   readonly logger: Logger;
   readonly options?: UnitOfWorkOptions;
+}
+
+/** How long a call of this name waits for its connection. */
+export function connectionLimit(
+  { connectionTimeoutMs = 30_000, delay }: Pick<UnitOfWorkDependencies<never>, 'connectionTimeoutMs' | 'delay'>,
+  operation: string,
+): ConnectionLimit {
+  const ringAfter = (ms: number, ring: () => void) => {
+    const cancelled = new AbortController();
+    delay(ms, cancelled.signal).then(ring, () => {});
+
+    return () => cancelled.abort();
+  };
+
+  return { ms: connectionTimeoutMs, operation, ringAfter };
 }

@@ -1,11 +1,11 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { begunWithin } from '../core/begun-within.ts';
 import { errorText } from '../core/error-text.ts';
 import { checkedDelivery, type Delivery, type Message } from '../core/message.ts';
 import { dateOf, microsOfMs, type Micros } from '../core/time.ts';
 import { allOf } from './all-of.ts';
-import { beginInTime } from './begin-in-time.ts';
 import type { Consumed } from './consumed.ts';
-import type { UnitOfWorkDependencies } from './dependencies.ts';
+import { connectionLimit, type UnitOfWorkDependencies } from './dependencies.ts';
 import { MessageLostError } from './errors.ts';
 import { Inbox } from './inbox.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
@@ -70,7 +70,9 @@ export class MessageConsumer<Em extends EntityManager> {
     const giveUpAt = clock.now() + microsOfMs(busyWaitMs);
 
     while (!signal.aborted) {
-      const acquired = await beginInTime(operation, this.#dependencies, () => this.#inbox.acquire(delivery));
+      const acquired = await begunWithin(connectionLimit(this.#dependencies, operation), () =>
+        this.#inbox.acquire(delivery),
+      );
       if (acquired.answer !== 'busy' || clock.now() + microsOfMs(busyCheckEveryMs) > giveUpAt) {
         return acquired;
       }

@@ -1,5 +1,7 @@
 import { durationMs, type Duration } from '../core/duration.ts';
 import { InvalidOptionError } from '../core/errors.ts';
+import { checkKnown } from '../core/known-options.ts';
+import { checkedInteger } from '../core/option-checks.ts';
 import { resolveRetryPolicy, type ResolvedRetryPolicy, type RetryPolicy } from '../core/retry-policy.ts';
 
 export interface UnitOfWorkOptions {
@@ -29,13 +31,18 @@ export interface ResolvedUnitOfWorkOptions {
   readonly busyCheckEveryMs: number;
 }
 
+const knownOptions: ReadonlyArray<keyof UnitOfWorkOptions> = [
+  'lease', 'maxFailures', 'retry', 'busyWait', 'busyCheckEvery',
+]; // prettier-ignore
+
 /** @throws InvalidOptionError */
 export function resolveUnitOfWorkOptions(options: UnitOfWorkOptions = {}): ResolvedUnitOfWorkOptions {
+  checkKnown(options, knownOptions, 'unitOfWork.');
   const { lease = '60s', maxFailures = 10, retry = {}, busyWait = '5s', busyCheckEvery = '1s' } = options;
 
   return Object.freeze({
     leaseMs: atLeast(1000, 'lease', lease),
-    maxFailures: checkedMaxFailures(maxFailures),
+    maxFailures: checkedInteger('maxFailures', maxFailures, 0, 1_000_000),
     retry: checkedRetry(retry),
     busyWaitMs: durationMs(busyWait, 'busyWait'),
     busyCheckEveryMs: atLeast(1, 'busyCheckEvery', busyCheckEvery),
@@ -52,15 +59,10 @@ function atLeast(min: number, option: string, duration: Duration): number {
   return ms;
 }
 
-function checkedMaxFailures(maxFailures: number): number {
-  if (!Number.isInteger(maxFailures) || maxFailures < 0 || maxFailures > 1_000_000) {
-    throw new InvalidOptionError('maxFailures', 'be an integer from 0 to 1,000,000', maxFailures);
-  }
-
-  return maxFailures;
-}
-
 function checkedRetry(retry: RetryPolicy | false): ResolvedRetryPolicy {
+  if (typeof retry === 'object' && retry !== null && 'lifetime' in retry) {
+    throw new InvalidOptionError('retry.lifetime', 'be left out: a message has no lifetime', retry.lifetime);
+  }
   const resolved = resolveRetryPolicy(retry);
   if (resolved === false) {
     throw new InvalidOptionError('retry', 'be a policy; `maxFailures: 0` never tries again', retry);

@@ -1,5 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { Message } from '../core/message.ts';
+import { InvalidOptionError } from '../core/errors.ts';
+import { checkKnown } from '../core/known-options.ts';
 import type { Consumed } from './consumed.ts';
 import type { UnitOfWorkDependencies } from './dependencies.ts';
 import { MessageConsumer } from './message-consumer.ts';
@@ -38,11 +40,15 @@ export class UnitOfWork<Em extends EntityManager> {
    * Inside of work, execute joins: the same transaction, no savepoint. When the inner one fails, the outer one is rolled back,
    * even if the error is caught. Two inner ones at once are refused.
    *
+   * @throws InvalidOptionError before anything is sent
    * @throws AmbientTransactionError inside a transaction that no unit of work opened
    * @throws ConnectionTimeoutError when there was no connection to be had
    * @throws UnitRolledBackError when work returned after a failure that it had caught
    */
-  execute<T>(work: (unit: Unit<Em>) => Promise<T>, { signal }: ExecuteOptions = {}): Promise<T> {
+  async execute<T>(work: (unit: Unit<Em>) => Promise<T>, options?: ExecuteOptions): Promise<T> {
+    checkWork(work);
+    const signal = signalOf(options);
+
     return this.#transactions.joinOrOpen('unitOfWork.execute()', work, signal);
   }
 
@@ -53,16 +59,35 @@ export class UnitOfWork<Em extends EntityManager> {
    * Throws when it was called wrongly, when the database can't say whether the message may be handled, and when it can't take
    * down a failure (the message then becomes free when its lease lapses). Requeue the delivery.
    *
-   * @throws InvalidMessageError before anything is sent
+   * @throws InvalidMessageError, InvalidOptionError before anything is sent
    * @throws AmbientTransactionError inside a transaction, also inside a unit of work
    * @throws MessageContractError when the id was received with another name, version or content; reject the delivery
    */
-  consume(
+  async consume(
     message: Message,
     consumer: string,
     work: (unit: Unit<Em>) => Promise<void>,
-    { signal }: ExecuteOptions = {},
+    options?: ExecuteOptions,
   ): Promise<Consumed> {
+    checkWork(work);
+    const signal = signalOf(options);
+
     return this.#consumer.consume('unitOfWork.consume()', message, consumer, work, signal);
   }
+}
+
+/** Before anything is written: a receipt would be held until its lease lapses. */
+function checkWork(work: unknown): void {
+  if (typeof work !== 'function') {
+    throw new InvalidOptionError('work', 'be a function that is given the unit', work);
+  }
+}
+
+function signalOf(options: ExecuteOptions = {}): AbortSignal | undefined {
+  const { signal } = checkKnown(options, ['signal']);
+  if (signal !== undefined && typeof signal?.throwIfAborted !== 'function') {
+    throw new InvalidOptionError('signal', 'be an AbortSignal', signal);
+  }
+
+  return signal;
 }

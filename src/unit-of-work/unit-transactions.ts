@@ -1,10 +1,10 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { begunWithin } from '../core/begun-within.ts';
 import { CreationClock } from '../core/clock.ts';
 import { AmbientTransactionError } from '../core/errors.ts';
 import { allOf } from './all-of.ts';
-import { beginInTime } from './begin-in-time.ts';
-import type { UnitOfWorkDependencies } from './dependencies.ts';
+import { connectionLimit, type UnitOfWorkDependencies } from './dependencies.ts';
 import { UnitRolledBackError } from './errors.ts';
 import { Frame } from './frame.ts';
 import { RunningUnit, type LastWrite } from './running-unit.ts';
@@ -48,7 +48,7 @@ export class UnitTransactions<Em extends EntityManager> {
     let isCommitted = false;
 
     try {
-      const result = await beginInTime(operation, this.#dependencies, begun =>
+      const result = await begunWithin(connectionLimit(this.#dependencies, operation), begun =>
         this.#dependencies.fork().transactional(em => {
           begun();
           unit = new RunningUnit(em as unknown as Em, signal, this.#creationClock, lastWrite);

@@ -90,6 +90,19 @@ forEachDriver(driver => {
     expect(await world.notes()).toEqual([]);
   });
 
+  test('a statement that fails and is swallowed rolls everything back on PostgreSQL; SQLite goes on without it', async () => {
+    await runOnce(async job => {
+      await job.transactional(async em => {
+        await em.insert(Note, { id: 'n', text: '' });
+        await em.execute('insert into nowhere values (1)').catch(() => {});
+      });
+    });
+
+    const isCommitted = driver === 'sqlite';
+    expect(await world.notes()).toEqual(isCommitted ? ['n'] : []);
+    expect((await world.job('a')).state).toBe(isCommitted ? 'succeeded' : 'queued');
+  });
+
   test('a handler that makes another error of the error of work decides with that', async () => {
     await runOnce(async job => {
       await job
@@ -160,22 +173,24 @@ forEachDriver(driver => {
           calls++;
           await write(em);
         })
-        .catch(error => (why = [error.why, job.signal.reason.why]));
+        .catch(error => (why = [error.why, error.cause.code, job.signal.reason.why]));
     });
 
     expect(calls).toBe(1);
-    expect(why).toEqual(['lost', 'lost']);
+    expect(why).toEqual(['lost', 'STALE_ATTEMPT', 'lost']);
     expect(await world.job('a')).toMatchObject({ state: 'interrupted', failureReason: 'lease_lapsed' });
     expect(await world.notes()).toEqual([]);
     expect(world.log.troubles).toEqual(['attempt_lost', 'late_result']);
   });
 
   test('an attempt whose row is gone commits nothing of its work, and says so', async () => {
+    let why: unknown;
     await runOnce(async job => {
       await world.orm.em.fork().execute(`delete from durable_job_attempt where job_id = 'a'`);
-      await job.transactional(write).catch(() => {});
+      await job.transactional(write).catch(error => (why = [error.why, error.cause.code]));
     });
 
+    expect(why).toEqual(['lost', 'ATTEMPT_MISSING']);
     expect((await world.job('a')).state).toBe('running');
     expect(await world.notes()).toEqual([]);
     expect(world.log.troubles).toEqual(['attempt_missing', 'late_result']);
@@ -212,6 +227,7 @@ forEachDriver(driver => {
 
   test('a second call is refused, whether the first was committed or not', async () => {
     const refusals: unknown[] = [];
+    const failure = new Error('x');
     let calls = 0;
     const count = async () => void calls++;
     const twice = async (job: Job, first: () => Promise<void>) => {
@@ -221,10 +237,49 @@ forEachDriver(driver => {
 
     await runOnce(job => twice(job, async () => {}));
     await world.jobs.submit(work.create({}, { id: 'b' }));
-    await runOnce(job => twice(job, () => Promise.reject(new Error('x'))));
+    await runOnce(job => twice(job, () => Promise.reject(failure)));
 
     expect(refusals).toEqual([expect.any(AttemptSettledError), expect.any(AttemptSettledError)]);
+    expect(refusals).toMatchObject([
+      { message: expect.stringContaining('"a" was settled'), cause: undefined },
+      { message: expect.stringContaining('"b" had failed in its first call'), cause: failure },
+    ]);
     expect(calls).toBe(0);
+  });
+
+  test('a second call beside the first is refused, and the first goes on', async () => {
+    let refusal: unknown;
+    await runOnce(async job => {
+      const first = job.transactional(write);
+      await job.transactional(write).catch(error => (refusal = error));
+      await first;
+    });
+
+    expect(refusal).toMatchObject({
+      code: 'ATTEMPT_SETTLED',
+      message: expect.stringContaining('"a" had begun its first call'),
+    });
+    expect((await world.job('a')).state).toBe('succeeded');
+  });
+
+  test('a call between the end of the handler and the decision about its attempt begins nothing', async () => {
+    let [job, refusal]: unknown[] = [];
+    let calls = 0;
+    const callLate = () => (job as Job).transactional(async () => void calls++).catch(error => void (refusal = error));
+    await runOnce(
+      async running => {
+        job = running;
+        return 'returned';
+      },
+      { afterHandler: callLate },
+    );
+
+    expect(calls).toBe(0);
+    expect(refusal).toMatchObject({
+      code: 'ATTEMPT_SETTLED',
+      message: expect.stringContaining('"a" had ended with its handler'),
+    });
+    expect(await world.job('a')).toMatchObject({ state: 'succeeded', resultRef: 'returned' });
   });
 
   test('a call after the attempt is over is refused, and its work does not begin', async () => {

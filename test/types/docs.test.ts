@@ -4,7 +4,15 @@ import path from 'node:path';
 import ts from 'typescript';
 
 const root = path.join(import.meta.dirname, '../..');
-const documents = ['README.md', 'docs/jobs.md', 'docs/executor.md', 'docs/unit-of-work.md'];
+const documents = [
+  'README.md',
+  'docs/jobs.md',
+  'docs/executor.md',
+  'docs/unit-of-work.md',
+  'docs/continuations.md',
+  'docs/operations.md',
+  'docs/recurring.md',
+];
 
 /** What the documents take for granted: the host's own, and what an earlier document defined. A document's own names hide them. */
 const globals = `
@@ -16,6 +24,7 @@ const globals = `
 
   declare class Order { constructor(id: string); id: string; lines: string[] }
   declare class Payment { constructor(orderId: string, chargeId?: string) }
+  declare const em: EntityManager;
   declare const order: Order;
   declare const orderId: string;
   declare const lines: string[];
@@ -27,6 +36,7 @@ const globals = `
 
   declare const chargeCard: import('mikro-orm-jobs').JobDefinition<{ orderId: string }, { orderId: string }>;
   declare const sendReceipt: import('mikro-orm-jobs').JobDefinition<{ orderId: string }, { orderId: string }>;
+  declare const closeBooks: import('mikro-orm-jobs').JobDefinition<{ region: string }, { region: string }>;
   declare const chargeCardHandler: import('mikro-orm-jobs').JobHandler<typeof chargeCard>;
   declare const sendReceiptHandler: import('mikro-orm-jobs').JobHandler<typeof sendReceipt>;
 

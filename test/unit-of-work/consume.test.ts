@@ -192,11 +192,14 @@ forEachDriver(driver => {
       });
     });
 
-    test('whose receipt the database refuses is answered with the error of the database', async () => {
+    test('whose receipt has no table is answered with what makes it, and the error of the database', async () => {
       await inOwnWorld(async own => {
         await own.orm.em.fork().execute('drop table durable_inbox_message');
 
-        await expect(own.unitOfWork.consume(aMessage(), 'billing', uncalled)).rejects.toThrow(/durable_inbox_message/);
+        await expect(own.unitOfWork.consume(aMessage(), 'billing', uncalled)).rejects.toMatchObject({
+          code: 'SCHEMA_MISSING',
+          cause: { message: expect.stringContaining('durable_inbox_message') },
+        });
       });
     });
   });
@@ -389,7 +392,7 @@ forEachDriver(driver => {
           throw error;
         });
 
-        await expect(consumed).rejects.toThrow(/durable_inbox_message/);
+        await expect(consumed).rejects.toMatchObject({ code: 'SCHEMA_MISSING' });
         expect(own.logged).toMatchObject([{ event: 'message_failure_not_recorded', messageId: 'm-1', error }]);
       });
     });

@@ -7,6 +7,8 @@ type Method =
 export type Taps = {
   [M in Method]?: (call: () => ReturnType<JobStore[M]>, ...args: Parameters<JobStore[M]>) => ReturnType<JobStore[M]>;
 } & {
+  /** Between the handler's end and the decision about its attempt. */
+  readonly afterHandler?: () => Promise<void>;
   /** The settlement that `job.transactional` makes. */
   readonly settleInTransaction?: (call: () => ReturnType<JobStore['settle']>) => ReturnType<JobStore['settle']>;
   /** The whole of `job.transactional`, its commit included. */

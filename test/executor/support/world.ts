@@ -83,7 +83,12 @@ export class World {
     );
     const environment: ExecutorEnvironment<EntityManager> = {
       check: () => real.check(),
-      run: run => real.run(run),
+      run: async run => {
+        const result = await real.run(run);
+        await taps.afterHandler?.();
+
+        return result;
+      },
       transactional: (em, work, settle) => {
         const call = () => real.transactional(em, work, settle);
         return taps.transactional === undefined ? call() : taps.transactional(call);
