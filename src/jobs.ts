@@ -4,7 +4,9 @@ import { connectPostgresqlClient, isConnected } from './adapter/postgresql-clien
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
-import { HintChannel, type Hints } from './adapter/hint-channel.ts';
+import { CommittedJobs } from './adapter/committed-jobs.ts';
+import { Continuations } from './adapter/continuations.ts';
+import { dueHint, HintChannel, type Hints } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
@@ -115,16 +117,29 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const commits = new CommitWatch(em, staged => hints.staged(staged));
-    const storeOn = (session: Session, told: Hints = hints) => {
-      return new MikroOrmJobStore({ session, dialect, clock, creationClock, hints: told });
-    };
+    const continuations = new Continuations({ session, dialect, clock, hints });
+    const committed = new CommittedJobs({ continuations, isOpen: () => isConnected(em), logger });
+    const commits = new CommitWatch(em, staged => {
+      if (staged.lanes?.length !== 0) {
+        hints.send(dueHint(staged.lanes));
+      }
+      committed.committed(staged);
+    });
+    const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
     // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
     const storeIn = (transaction: EntityManager) => {
-      return storeOn(new TransactionSession(transaction), {
+      const told: Hints = {
         reach: hints.reach,
         subscribe: listener => hints.subscribe(listener),
-        send: () => commits.mark(transaction, { awaiting: [], lanes: undefined }),
+        send: () => commits.mark(transaction, { lanes: undefined }),
+      };
+      return new MikroOrmJobStore({
+        session: new TransactionSession(transaction),
+        dialect,
+        clock,
+        creationClock,
+        hints: told,
+        keepUntilCommit: ended => commits.mark(transaction, { ended }),
       });
     };
 

@@ -1,7 +1,17 @@
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
-import { mergedLanes } from '../core/due-lane.ts';
-import type { Staged } from './hint-channel.ts';
+import { mergedLanes, type DueLane } from '../core/due-lane.ts';
 import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-transaction.ts';
+import type { RowKey } from './sql/dialect.ts';
+
+/** What a transaction leaves to be looked at when it has committed. */
+export interface Staged {
+  /** Jobs that wait for parents. */
+  readonly awaiting: readonly RowKey[];
+  /** Jobs that were ended and that others may wait for. */
+  readonly ended: readonly RowKey[];
+  /** Where jobs became due; undefined: anywhere. */
+  readonly lanes: readonly DueLane[] | undefined;
+}
 
 /**
  * Calls back after the real commit of a transaction, and only then: not at a flush, not at the release of a savepoint, not
@@ -22,7 +32,8 @@ export class CommitWatch implements EventSubscriber {
   }
 
   /** Calls back once the transaction of this EntityManager has committed, with all that it was marked with. */
-  mark(em: EntityManager, staged: Staged): void {
+  mark(em: EntityManager, what: Partial<Staged>): void {
+    const staged = { awaiting: [], ended: [], lanes: [], ...what };
     // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
     const root = rootOf(em.getTransactionContext() as DriverTransaction);
@@ -68,6 +79,7 @@ function together(before: Staged | undefined, staged: Staged): Staged {
   const isKnown = before.lanes !== undefined && staged.lanes !== undefined;
   return {
     awaiting: [...before.awaiting, ...staged.awaiting],
+    ended: [...before.ended, ...staged.ended],
     lanes: isKnown ? mergedLanes([...before.lanes, ...staged.lanes]) : undefined,
   };
 }

@@ -1,5 +1,4 @@
 import type { DueLane } from '../core/due-lane.ts';
-import type { JobKey } from '../core/job-key.ts';
 import { consoleLogger, type Logger } from '../core/logger.ts';
 import type { StoreHint } from '../core/store.ts';
 
@@ -8,14 +7,6 @@ export interface RemoteHints {
   send(hint: StoreHint): void;
   listen(): void;
   stop(): Promise<void>;
-}
-
-/** What a transaction that has committed leaves to be looked at. */
-export interface Staged {
-  /** Jobs that wait for parents. */
-  readonly awaiting: readonly JobKey[];
-  /** Where jobs became due; undefined: anywhere. */
-  readonly lanes: readonly DueLane[] | undefined;
 }
 
 export function dueHint(lanes: readonly DueLane[] | undefined): StoreHint {
@@ -55,14 +46,6 @@ export class HintChannel {
         await this.#remote?.stop();
       }
     };
-  }
-
-  /** Jobs were committed, and some of them wait for parents. */
-  staged({ awaiting, lanes }: Staged): void {
-    this.send(dueHint(lanes));
-    if (awaiting.length > 0) {
-      this.send({ kind: 'awaiting', keys: awaiting });
-    }
   }
 
   /** Never throws: it is called where the host's transaction has just committed, and can't fail any more. */

@@ -62,12 +62,13 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly #creationClock: CreationClock;
   readonly #hints: Hints;
 
-  constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
+  constructor(parts: StoreParts) {
+    const { session, dialect, clock, creationClock, hints } = parts;
     super({ session, clock });
     this.#session = session;
     this.#dueJobs = new DueJobs(session, dialect);
     this.#executors = new ExecutorRegistry(session, clock);
-    this.#continuations = new Continuations({ session, dialect, clock, hints });
+    this.#continuations = new Continuations(parts);
     this.#dialect = dialect;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -84,12 +85,9 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     const isOneStatement = submissions.length === 1 && submissions[0]!.after.length === 0;
     const results = await (isOneStatement ? store(this.#session.write) : this.#session.atomically(store));
 
-    // Parents that ended in transactions beside ours didn't see these children, and we not their ends: look again.
-    const awaiting = results.filter(({ created, job }) => created && job.state === 'awaiting').map(({ job }) => job);
-    if (awaiting.length > 0) {
-      await this.resolve({ keys: awaiting, limit: awaiting.length });
-    }
     const created = results.filter(({ created }) => created).map(({ job }) => job);
+    const awaiting = created.filter(({ state }) => state === 'awaiting');
+    await this.#continuations.afterCommit(awaiting.map(({ scope, id }) => [scopeHash(scope), id]));
     if (created.length > 0) {
       this.#hints.send(dueHint(dueLanesOf(created)));
     }

@@ -53,7 +53,7 @@ export class Notifications {
   }
 
   send(hint: StoreHint): void {
-    if (hint.kind === 'awaiting') {
+    if (hint.kind === 'missed') {
       return;
     }
 
@@ -162,7 +162,7 @@ export class Notifications {
     try {
       await client.query(`listen ${this.#channel}`);
       // What was committed while nobody listened is not told again.
-      this.#parts.onHint({ kind: 'due' });
+      this.#parts.onHint({ kind: 'missed' });
       await ended;
 
       return true;

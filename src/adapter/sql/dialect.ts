@@ -24,6 +24,8 @@ export interface SqlDialect {
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
   resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<MovedRow[]>;
+  /** Tells those who are ending the parents of committed jobs that these wait; waits for an end that is under way. */
+  touchParents(run: Run, tables: Tables, children: readonly RowKey[]): Promise<void>;
   /** Locks the rows of capped queues until the transaction's end. */
   lockQueues(run: Run, tables: Tables, names: readonly string[]): Promise<Row[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
@@ -33,6 +35,9 @@ export interface SqlDialect {
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
 }
+
+/** A job's key as the tables have it. */
+export type RowKey = readonly [scopeHash: string, id: string];
 
 export interface JobKeyRow extends Row {
   readonly scope_hash: string;
@@ -66,7 +71,7 @@ export interface Start {
 
 /** Which awaiting jobs a resolve looks at: some, the children of some, or all; it moves at most so many. */
 export type Candidates = { readonly limit: number } & (
-  | { readonly of: 'keys' | 'children'; readonly keys: ReadonlyArray<readonly [scopeHash: string, id: string]> }
+  | { readonly of: 'keys' | 'children'; readonly keys: readonly RowKey[] }
   | { readonly of: 'all'; readonly keys?: undefined }
 );
 
@@ -80,7 +85,7 @@ export interface AttemptRow extends JobKeyRow {
   readonly token: string;
 }
 
-/** An attempt that was ended, the state that its job has now, and whether other jobs wait for that one. */
+/** An attempt that was ended, the state that its job has now, and whether other jobs may wait for that one. */
 export interface EndedRow extends AttemptRow {
   readonly state: string;
   /** A number on SQLite. */

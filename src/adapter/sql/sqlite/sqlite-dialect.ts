@@ -37,6 +37,8 @@ export const sqliteDialect: SqlDialect = {
   },
 
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
+  // One writes at a time: who ends a job sees all children that were committed, and theirs is the next look.
+  touchParents: () => Promise.resolve(),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: (session, claim) => {
     const tokens = Array.from({ length: claim.limit }, () => uuidV4());
