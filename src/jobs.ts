@@ -7,6 +7,7 @@ import { CommitWatch } from './adapter/commit-watch.ts';
 import { CommittedJobs } from './adapter/committed-jobs.ts';
 import { Continuations } from './adapter/continuations.ts';
 import { dueHint, HintChannel, type Hints } from './adapter/hint-channel.ts';
+import { localHintsOf } from './adapter/local-hints.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
@@ -52,8 +53,8 @@ export interface JobsOptions<Em extends EntityManager> {
   /** Pino-shaped. @default warnings and errors to the console */
   readonly logger?: Logger;
   /**
-   * How long `submit()` and `unitOfWork` wait for a connection before it gives up with a `ConnectionTimeoutError`. MikroORM 7; with 6 the
-   * pool's own limit holds, a minute by default. @default '30s'
+   * How long a call (`submit()`, `unitOfWork`, reads and control, `executor.start()`) waits for a connection before it gives up with
+   * a `ConnectionTimeoutError`. MikroORM 7; with 6 the pool's own limit holds, a minute by default. @default '30s'
    */
   readonly connectionTimeout?: Duration;
   /**
@@ -91,6 +92,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitter: Submitter;
+  /** The stores of people's calls. */
+  readonly #controlled: Parameters<typeof controlOf>[1];
   readonly #executorHost: ExecutorHost<Em>;
 
   /**
@@ -104,13 +107,15 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
-    const hints = new HintChannel(logger);
+    const local = localHintsOf(em);
+    const hints = new HintChannel(logger, local.listeners);
     const session = new OwnSession(em, dialect, random);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
           run: () => (isConnected(em) ? session.read : null),
           connect: stopped => connectPostgresqlClient(em, notifications.connectionString, stopped),
+          sender: local.sender,
           onHint: hint => hints.deliver(hint),
           table: session.tables.job.sql,
           logger,
@@ -125,6 +130,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       }
       committed.committed(staged);
     });
+    // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
+    const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
     const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
     // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
     const storeIn = (transaction: EntityManager) => {
@@ -145,10 +152,17 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    const queueStore = new MikroOrmQueueStore({ session, clock, hints });
+    const recurringOn = (session: Session) => {
+      return new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints });
+    };
+    const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
     this.store = storeOn(session);
-    this.queues = queueControlOf(queueStore, enter);
-    this.admin = adminOf(this.store, queueStore, enter);
+    this.queues = queueControlOf(queuesOn(patient('jobs.queues')), enter);
+    this.admin = adminOf(storeOn(patient('jobs.admin')), queuesOn(patient('jobs.admin')), enter);
+    this.#controlled = {
+      jobs: storeOn(patient('jobs.scope()')),
+      recurring: recurringOn(patient('jobs.recurring')),
+    };
     this.#staging = { em, dialect, creationClock, commits };
     this.#submitter = new Submitter({
       session,
@@ -160,8 +174,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     });
     this.#executorHost = {
       store: this.store,
-      recurring: new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints }),
-      environment: new MikroOrmHandlerEnvironment(em, session, dialect, storeIn),
+      recurring: recurringOn(session),
+      environment: new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, storeIn),
       clock,
       logger,
       random,
@@ -218,14 +232,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    return controlOf(
-      scope,
-      { jobs: this.store, recurring: this.#executorHost.recurring },
-      this.#executorHost.clock,
-      operation => {
-        this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-      },
-    );
+    return controlOf(scope, this.#controlled, this.#executorHost.clock, operation => {
+      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
+    });
   }
 
   /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */

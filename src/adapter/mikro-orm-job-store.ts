@@ -37,7 +37,7 @@ import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt } from './job-row.ts';
+import { attemptRefKey, attemptRowKey, toRunningAttempt } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { EndedRow, SqlDialect } from './sql/dialect.ts';
@@ -125,10 +125,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
-    const now = this.#clock.now();
-    const row = await this.#dialect.startJob(this.#session, { ...hashed(key), executorId, token: uuidV4(), now });
-
-    return row === undefined ? null : toAttempt(row, now);
+    return this.#dueJobs.start({ ...hashed(key), executorId, token: uuidV4(), now: this.#clock.now() });
   }
 
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {

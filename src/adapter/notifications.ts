@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKey } from '../core/job-key.ts';
 import type { Logger } from '../core/logger.ts';
@@ -19,6 +19,8 @@ export interface NotificationsParts {
   /** Sends a statement on a connection of the library's own; null while the ORM is closed. */
   readonly run: () => Run | null;
   readonly connect: (stopped: AbortSignal) => Promise<PostgresqlClient | null>;
+  /** Unique among all that tell and don't hear each other otherwise. */
+  readonly sender: string;
   /** Hands on what other processes said. */
   readonly onHint: (hint: StoreHint) => void;
   /** The job table, as SQL writes it: whoever shares it shares the channel. */
@@ -40,7 +42,6 @@ const longestRetryMs = 30_000;
 export class Notifications {
   readonly #parts: NotificationsParts;
   readonly #channel: string;
-  readonly #id = randomUUID();
   #pending: { due?: true; recurring?: true; cancel: JobKey[] } | null = null;
   #isResting = false;
   #isSendingBroken = false;
@@ -96,7 +97,7 @@ export class Notifications {
       this.#isResting = false;
       this.#flush();
     }, coalesceMs).unref();
-    void this.#notify(run, { from: this.#id, ...pending });
+    void this.#notify(run, { from: this.#parts.sender, ...pending });
   }
 
   async #notify(run: Run, notification: Notification): Promise<void> {
@@ -173,7 +174,7 @@ export class Notifications {
 
   #heard(payload: string | undefined): void {
     const { from, due, recurring, cancel = [] } = parsed(payload);
-    if (from === this.#id) {
+    if (from === this.#parts.sender) {
       return;
     }
 

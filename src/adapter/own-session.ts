@@ -1,5 +1,7 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
+import { ConnectionTimeoutError } from '../core/errors.ts';
 import { begunWithin, type ConnectionLimit } from './begun-within.ts';
+import { isPoolTimeout } from './database-errors.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
@@ -42,7 +44,7 @@ export class OwnSession implements Session {
     this.#isPinned = like === undefined ? askedOnce(() => dialect.needsTransaction(this.read)) : like.#isPinned;
   }
 
-  /** The same session for one call that waits so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
+  /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
   within(limit: ConnectionLimit): OwnSession {
     return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
   }
@@ -71,11 +73,16 @@ export class OwnSession implements Session {
   }
 
   #run(statement: Statement): Promise<Row[]> {
-    if (this.#limit === undefined || !('getClient' in this.#connections)) {
+    if (this.#limit === undefined) {
       return runOn(this.#em, undefined)(statement);
     }
 
     return this.#inTime(async begun => {
+      if (!('getClient' in this.#connections)) {
+        begun();
+        return runOn(this.#em, undefined)(statement);
+      }
+
       await this.#connections.ensureConnection();
       const lender = this.#connections.getClient!().connection();
 
@@ -86,8 +93,16 @@ export class OwnSession implements Session {
     });
   }
 
-  #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {
-    return this.#limit === undefined ? start(() => {}) : begunWithin(this.#limit, start);
+  async #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {
+    if (this.#limit === undefined) {
+      return start(() => {});
+    }
+
+    try {
+      return await begunWithin(this.#limit, start);
+    } catch (error) {
+      throw isPoolTimeout(error) ? new ConnectionTimeoutError(this.#limit.operation, { cause: error }) : error;
+    }
   }
 
   get #connections(): Connections {

@@ -57,7 +57,10 @@ export interface JobStore {
    */
   claim(request: ClaimRequest): Promise<ClaimAnswer>;
 
-  /** Starts one job if it is queued, due and has starts left; null otherwise, and nothing was changed. */
+  /**
+   * Starts one job if it is queued, due, has starts left, and its queue isn't paused and is below its cap, counted as a claim
+   * does; null otherwise, and nothing was changed.
+   */
   tryStart(key: JobKey, executorId: string): Promise<Attempt | null>;
 
   /**

@@ -26,6 +26,11 @@ import { longestTimerMs, settlesWithin } from './sleep.ts';
 
 /** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
 const maxUnsettled = 200;
+/**
+ * The sweep over waiting jobs is for what a crash left behind. More often, and the loops of an idle executor together would send
+ * more than one statement in three seconds.
+ */
+const turnsPerSweep = 4;
 /** How long a stop waits for the database after its budget, for the last try. */
 const lastTryMs = 2000;
 
@@ -81,7 +86,7 @@ export class StartedExecutor<Em> {
     this.#maintenance = new Maintenance(
       [
         { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
-        { name: 'resolve', every: 2, run: () => resolveAwaiting(store) },
+        { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
       ],
       options.maintenanceIntervalMs,
       logger,

@@ -67,6 +67,8 @@ export interface Start {
   readonly executorId: string;
   readonly token: string;
   readonly now: Micros;
+  /** The queue whose row is locked and whose jobs are counted: only from it may a job be started below a cap. */
+  readonly lockedQueue: string | null;
 }
 
 /** Which awaiting jobs a resolve looks at: some, the children of some, or all; it moves at most so many. */

@@ -124,6 +124,30 @@ describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', dri
     expect(await busyTimeout(on.orm)).toBe(hostsTimeout);
   });
 
+  test('in rollback-journal mode a commit waits for a reader without stopping this process', async () => {
+    const attempt = await aRunningJob(on);
+    // A read of the other's keeps the file from leaving its journal; a commit that waited for it would outlast this test.
+    await on.orm.em.execute('pragma journal_mode = delete');
+    await other.orm.em.execute('pragma journal_mode = delete');
+    await setBusyTimeout(on.orm, 120_000);
+    const reader = other.orm.em.fork();
+    await reader.begin();
+    await reader.execute('select count(*) from durable_job');
+    let isDone = false;
+
+    const settling = on.store.settle([succeeded(attempt)]).finally(() => (isDone = true));
+    for (let tick = 0; tick < 5; tick++) await new Promise(resolve => setTimeout(resolve, 1));
+    const wasDoneBefore = isDone;
+    await reader.commit();
+
+    expect(await settling).toEqual([{ answer: 'settled', state: 'succeeded' }]);
+    expect(wasDoneBefore).toBe(false);
+    expect(await busyTimeout(on.orm)).toBe(120_000);
+    expect((await stored(on, attempt)).job!.state).toBe('succeeded');
+    await setBusyTimeout(on.orm, hostsTimeout);
+    await on.orm.em.execute('pragma journal_mode = wal');
+  });
+
   test('a write that is refused leaves the host its own busy_timeout, and nothing written', async () => {
     const attempt = await aRunningJob(on, { maxAttempts: 1 });
     const before = await stored(on, attempt);

@@ -4,7 +4,8 @@ import { Raw, sql } from '../statement.ts';
 /**
  * A transaction of ours waits 10 ms at most for another process's lock, then gives up and is repeated: better-sqlite3 waits
  * synchronously, and the five seconds that are usual stop every timer of the host. The setting belongs to the connection that
- * the host uses too, so it is put back before the transaction ends.
+ * the host uses too, so it is put back while nobody else can have the connection: the commit, which waits for readers in
+ * rollback-journal mode, is ours, and what the driver then commits is an empty transaction.
  */
 export async function withShortBusyTimeout<T>(run: Run, work: (run: Run) => Promise<T>): Promise<T> {
   const [row] = await run(sql`pragma busy_timeout`);
@@ -12,7 +13,11 @@ export async function withShortBusyTimeout<T>(run: Run, work: (run: Run) => Prom
 
   await run(setBusyTimeout(10));
   try {
-    return await work(run);
+    const result = await work(run);
+    await run(sql`commit`);
+    await run(sql`begin`);
+
+    return result;
   } finally {
     await run(setBusyTimeout(before));
   }
