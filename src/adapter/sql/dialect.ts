@@ -13,10 +13,10 @@ export interface SqlDialect {
   readonly hasNotifications: boolean;
   /** Whether a transaction can be given an isolation level. */
   readonly hasIsolationLevels: boolean;
-  /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */
-  needsTransaction(run: Run): Promise<boolean>;
+  /** Asked once, outside of a transaction. */
+  setup(run: Run): Promise<DatabaseSetup>;
   /** What surrounds the statements of one of the library's own transactions. */
-  transaction<T>(run: Run, work: (run: Run) => Promise<T>): Promise<T>;
+  transaction<T>(run: Run, work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T>;
 
   /** Inserts what is not there, by identity and by unique key; answers the keys of what it inserted. */
   insertJobs(run: Run, tables: Tables, rows: readonly NewJobRow[]): Promise<JobKeyRow[]>;
@@ -34,6 +34,14 @@ export interface SqlDialect {
   settle(session: Session, settlements: readonly Settlement[], now: Micros): Promise<EndedRow[]>;
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
+}
+
+/** How a database is set up, where the library's transactions depend on it. */
+export interface DatabaseSetup {
+  /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */
+  readonly needsTransaction: boolean;
+  /** Whether a commit may wait for others that only read. */
+  readonly hasWaitingCommit: boolean;
 }
 
 /** A job's key as the tables have it. */

@@ -347,6 +347,23 @@ forEachDriver(driver => {
     });
 
     if (driver === 'postgresql') {
+      test('when its parent ends before the transaction that stages it commits, in a process that runs no executor', async () => {
+        const [good, bad] = [await aRunning('good'), await aRunning('bad')];
+        const em = first().orm.em.fork();
+        await em.begin();
+        await first().jobs.stage(em, [job('a', 'good'), job('b', 'bad'), job('c', 'b')]);
+        await hosts[1]!.jobs.store.settle([outcome(good, 'succeeded'), outcome(bad, 'failed')]);
+
+        await em.commit();
+
+        await eventually(async () => (await countOf('awaiting')) === 0);
+        expect([await stateOf('a'), await stateOf('b'), await stateOf('c')]).toEqual([
+          'queued',
+          'cancelled',
+          'cancelled',
+        ]);
+      });
+
       test.each(['alone', 'in a group, behind another'] as const)(
         'when it is committed while the settlement of its parent waits for a lock: %s',
         async how => {

@@ -23,9 +23,9 @@ export const postgresqlDialect: SqlDialect = {
   hasIsolationLevels: true,
 
   // A host may have made another level its default; there a lone update would fail where it should wait and look again.
-  needsTransaction: async run => {
+  setup: async run => {
     const [row] = await run(sql`select current_setting('transaction_isolation') as level`);
-    return row?.level !== 'read committed';
+    return { needsTransaction: row?.level !== 'read committed', hasWaitingCommit: false };
   },
 
   transaction: (run, work) => work(run),
