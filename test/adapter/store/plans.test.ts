@@ -51,7 +51,6 @@ const cases: Case[] = [
   {
     call: 'submit of a job that waits for a running one',
     ask: ({ store }, attempt) => store.submit([aSubmission({ after: [keyOf(attempt)] })]),
-    index: 'durable_job_dependency_pkey',
   },
   {
     call: 'submit of a batch that conflicts',
