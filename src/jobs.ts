@@ -5,8 +5,7 @@ import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
 import { CommittedJobs } from './adapter/committed-jobs.ts';
-import { Continuations } from './adapter/continuations.ts';
-import { dueHint, HintChannel, type Hints } from './adapter/hint-channel.ts';
+import { HintChannel } from './adapter/hint-channel.ts';
 import { localHintsOf } from './adapter/local-hints.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
@@ -14,13 +13,13 @@ import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
 import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
+import { storeInTransaction } from './adapter/store-in-transaction.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
 import { hasSessionContext } from './adapter/session-context.ts';
 import { stage, type StagingParts } from './adapter/stage.ts';
 import { Submitter } from './adapter/submitter.ts';
 import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
-import { TransactionSession } from './adapter/transaction-session.ts';
 import { adminOf, type Admin } from './core/admin.ts';
 import { CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
@@ -122,40 +121,17 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const continuations = new Continuations({ session, dialect, clock, hints });
-    const committed = new CommittedJobs({ continuations, isOpen: () => isConnected(em), logger });
-    const commits = new CommitWatch(em, staged => {
-      if (staged.lanes?.length !== 0) {
-        hints.send(dueHint(staged.lanes));
-      }
-      committed.committed(staged);
-    });
+    const parts = { dialect, clock, creationClock, hints };
+    const committed = new CommittedJobs({ ...parts, session, isOpen: () => isConnected(em), logger });
+    const commits = new CommitWatch(em, staged => committed.committed(staged));
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
-    const storeOn = (session: Session) => new MikroOrmJobStore({ session, dialect, clock, creationClock, hints });
-    // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
-    const storeIn = (transaction: EntityManager) => {
-      const told: Hints = {
-        reach: hints.reach,
-        subscribe: listener => hints.subscribe(listener),
-        send: () => commits.mark(transaction, { lanes: undefined }),
-      };
-      return new MikroOrmJobStore({
-        session: new TransactionSession(transaction),
-        dialect,
-        clock,
-        creationClock,
-        hints: told,
-        keepUntilCommit: ended => commits.mark(transaction, { ended }),
-      });
-    };
+    const storeOn = (session: Session) => new MikroOrmJobStore({ ...parts, session });
+    const recurringOn = (session: Session) => new MikroOrmRecurringStore({ ...parts, session });
+    const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
 
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    const recurringOn = (session: Session) => {
-      return new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints });
-    };
-    const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
     this.store = storeOn(session);
     this.queues = queueControlOf(queuesOn(patient('jobs.queues')), enter);
     this.admin = adminOf(storeOn(patient('jobs.admin')), queuesOn(patient('jobs.admin')), enter);
@@ -175,7 +151,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.#executorHost = {
       store: this.store,
       recurring: recurringOn(session),
-      environment: new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, storeIn),
+      environment: new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, transaction => {
+        return storeInTransaction(parts, commits, transaction);
+      }),
       clock,
       logger,
       random,

@@ -17,7 +17,7 @@ export function isTransient(error: unknown): boolean {
 /** Whether a row with this key is there already. */
 export function isUniqueViolation(error: unknown): boolean {
   const code = codeOf(error);
-  return code === uniqueViolationCode || code.startsWith('SQLITE_CONSTRAINT');
+  return code === uniqueViolationCode || /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(code);
 }
 
 /** Whether a table of ours, or a column of one, is not there. */

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Executor } from '../../src/executor/executor.ts';
+import { latch } from '../executor/support/latch.ts';
 import { forEachDriver } from '../support/orm.ts';
 import { useSeveral } from './support/several.ts';
 import { eventually } from './support/wait.ts';
@@ -93,20 +94,11 @@ forEachDriver(driver => {
     test('what is staged while its parent’s transaction commits starts with it', async () => {
       const { jobs, orm } = hosts[0]!;
       const ran: string[] = [];
-      let isStaged = false;
+      const [isSettled, isStaged] = [latch(), latch()];
       orm.em.getEventManager().registerSubscriber({
-        beforeTransactionCommit: async ({ em }) => {
-          const [{ state }] = (await em.execute(`select state from durable_job where id = 'parent'`)) as [
-            { state: string },
-          ];
-          if (state === 'succeeded' && !isStaged) {
-            isStaged = true;
-            await hosts[1]!.orm.em
-              .fork()
-              .transactional(other =>
-                hosts[1]!.jobs.stage(other, step.create({}, { id: 'child', after: [{ scope: '', id: 'parent' }] })),
-              );
-          }
+        beforeTransactionCommit: async () => {
+          isSettled.open();
+          await isStaged.opened;
         },
       });
       const executor = jobs.executor({
@@ -120,8 +112,12 @@ forEachDriver(driver => {
       });
       executors.push(executor as never);
       await executor.start();
-
       await jobs.submit(step.create({}, { id: 'parent' }));
+      await isSettled.opened;
+
+      const [other, after] = [hosts[1]!, [{ scope: '', id: 'parent' }]];
+      await other.orm.em.fork().transactional(em => other.jobs.stage(em, step.create({}, { id: 'child', after })));
+      isStaged.open();
 
       await eventually(() => ran.includes('child'));
       await eventually(async () => (await jobs.admin.counts()).byState.succeeded === 2);

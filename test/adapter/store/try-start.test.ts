@@ -129,15 +129,14 @@ forEachDriver(driver => {
 
   test('where the attempt cannot be written, the job is not started', async () => {
     const key = await aDueJob(on);
-    await on.orm.em.fork().execute(
-      `insert into durable_job_attempt (scope_hash, job_id, ordinal, token, executor_id, state, progress, started_at, ended_at)
-         values (?, ?, 1, 'another', 'executor-0', 'failed', 0, 1, 1)`,
-      [scopeHash(key.scope), key.id],
-    );
     const before = await stored(on, key);
 
-    await expect(on.store.tryStart(key, 'executor-1')).rejects.toThrow(/unique|duplicate/i);
+    const execute = (sql: string) => on.orm.em.fork().execute(sql);
+    await execute('alter table durable_job_attempt rename to attempts_elsewhere');
 
+    await expect(on.store.tryStart(key, 'executor-1')).rejects.toMatchObject({ code: 'SCHEMA_MISSING' });
+
+    await execute('alter table attempts_elsewhere rename to durable_job_attempt');
     expect(await stored(on, key)).toEqual(before);
     expect(before.job).toMatchObject({ state: 'queued', attempt_count: 0 });
   });
