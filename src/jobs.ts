@@ -122,10 +122,10 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       );
     }
     const parts = { dialect, clock, creationClock, hints };
-    const committed = new CommittedJobs({ ...parts, session, isOpen: () => isConnected(em), logger });
-    const commits = new CommitWatch(em, staged => committed.committed(staged));
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
+    const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });
+    const commits = new CommitWatch(em, staged => committed.committed(staged));
     const storeOn = (session: Session) => new MikroOrmJobStore({ ...parts, session });
     const recurringOn = (session: Session) => new MikroOrmRecurringStore({ ...parts, session });
     const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });

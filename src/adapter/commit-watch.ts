@@ -19,13 +19,13 @@ export interface Staged {
  * configuration, from which a fork with an event manager of its own has it: it must have seen a transaction begin.
  */
 export class CommitWatch implements EventSubscriber {
-  readonly #onCommit: (staged: Staged) => void;
+  readonly #onCommit: (staged: Staged) => Promise<void>;
   /** Root transactions in which something was staged, with what is worth a look after the commit. */
   readonly #marked = new WeakMap<DriverTransaction, Staged>();
   /** The transaction in which an EntityManager opens its savepoint. */
   readonly #parents = new WeakMap<EntityManager, DriverTransaction>();
 
-  constructor(em: EntityManager, onCommit: (staged: Staged) => void) {
+  constructor(em: EntityManager, onCommit: (staged: Staged) => Promise<void>) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
     em.config.set('subscribers', [...em.config.get('subscribers'), this]);
@@ -53,14 +53,14 @@ export class CommitWatch implements EventSubscriber {
     }
   }
 
-  afterTransactionCommit({ transaction }: TransactionEventArgs): void {
+  async afterTransactionCommit({ transaction }: TransactionEventArgs): Promise<void> {
     if (isSavepoint(transaction)) {
       return noteEnd(transaction);
     }
 
     const staged = this.#marked.get(transaction as DriverTransaction);
     if (staged !== undefined) {
-      this.#onCommit(staged);
+      await this.#onCommit(staged);
     }
   }
 

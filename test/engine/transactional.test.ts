@@ -4,6 +4,7 @@ import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Executor } from '../../src/executor/executor.ts';
 import { latch } from '../executor/support/latch.ts';
+import { untilBlocked } from '../adapter/store/contention.ts';
 import { forEachDriver } from '../support/orm.ts';
 import { useSeveral } from './support/several.ts';
 import { eventually } from './support/wait.ts';
@@ -116,8 +117,12 @@ forEachDriver(driver => {
       await isSettled.opened;
 
       const [other, after] = [hosts[1]!, [{ scope: '', id: 'parent' }]];
-      await other.orm.em.fork().transactional(em => other.jobs.stage(em, step.create({}, { id: 'child', after })));
+      const staging = other.orm.em
+        .fork()
+        .transactional(em => other.jobs.stage(em, step.create({}, { id: 'child', after })));
+      await untilBlocked(other.orm);
       isStaged.open();
+      await staging;
 
       await eventually(() => ran.includes('child'));
       await eventually(async () => (await jobs.admin.counts()).byState.succeeded === 2);

@@ -342,7 +342,7 @@ forEachDriver(driver => {
         ]);
       });
 
-      await eventually(async () => (await countOf('awaiting')) === 0);
+      expect(await countOf('awaiting')).toBe(0);
       await expectEachToFollow();
     });
 
@@ -356,7 +356,6 @@ forEachDriver(driver => {
 
         await em.commit();
 
-        await eventually(async () => (await countOf('awaiting')) === 0);
         expect([await stateOf('a'), await stateOf('b'), await stateOf('c')]).toEqual([
           'queued',
           'cancelled',
@@ -376,13 +375,13 @@ forEachDriver(driver => {
           const settled = hosts[1]!.jobs.store.settle(group.map(attempt => outcome(attempt, 'succeeded')));
           await untilBlocked(first().orm);
 
-          await stage(first(), job('child', 'b'));
+          const staged = stage(first(), job('child', 'b'));
           await (how === 'alone' ? untilBlocked(first().orm, 2) : untilTouched('b'));
           expect(await stateOf('child')).toBe('awaiting');
           await lock.commit();
 
-          await settled;
-          await eventually(async () => (await stateOf('child')) === 'queued');
+          await Promise.all([settled, staged]);
+          expect(await stateOf('child')).toBe('queued');
         },
       );
 
@@ -460,7 +459,7 @@ forEachDriver(driver => {
         ]);
       });
 
-      await eventually(async () => (await countOf('awaiting')) === 0);
+      expect(await countOf('awaiting')).toBe(0);
       expect(await countOf('cancelled')).toBe(3 * rounds);
     });
 

@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { useJobs, type TestJobs } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
 import { activeStates, finishedStates } from '../../../src/core/states.ts';
-import { scopeHash } from '../../../src/core/scope.ts';
 import { aDueJob, aJobIn, ended, keyOf, rescheduled, setColumns, start, stored, withoutChecks } from './given.ts';
 
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
