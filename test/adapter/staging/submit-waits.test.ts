@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Log } from '../../executor/support/log.ts';
 import { aSubmission, sendMail, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver, mikroOrmMajor } from '../../support/orm.ts';
 import { createHost, jobIds, untilBlocked, type Host, type HostOptions } from './host.ts';
@@ -20,7 +21,8 @@ forEachDriver(driver => {
   });
 
   test('beside a bare begin() on the only connection, every other call gives up as well, and works afterwards', async () => {
-    const host = await createHost(driver, oneConnection());
+    const { jobsOptions, ...pool } = oneConnection();
+    const host = await createHost(driver, { ...pool, jobsOptions: { ...jobsOptions, logger: new Log() } });
     const { jobs } = host;
     const executor = jobs.executor({ handlers: [jobs.handler(sendMail, () => {})] });
     await jobs.submit(aSubmission({ id: 'job-1' }));
