@@ -129,7 +129,7 @@ describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', dri
     const journaled = await createJobs(driver, { file: true });
     const reading = await openWithoutWal(journaled.orm);
     // Who waited for the reader as long as the host would, in the commit, would outlast this test.
-    await setBusyTimeout(journaled.orm, 120_000);
+    await setBusyTimeout(journaled.orm, 70_000);
     const attempt = await aRunningJob(journaled);
     const reader = reading.em.fork();
     await reader.begin();
@@ -143,7 +143,7 @@ describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', dri
 
     expect(await settling).toEqual([{ answer: 'settled', state: 'succeeded' }]);
     expect(wasDoneBefore).toBe(false);
-    expect(await busyTimeout(journaled.orm)).toBe(120_000);
+    expect(await busyTimeout(journaled.orm)).toBe(70_000);
     expect((await stored(journaled, attempt)).job!.state).toBe('succeeded');
     await reading.close(true);
     await dropOrm(journaled.orm);
