@@ -4,20 +4,22 @@ import { connectPostgresqlClient, isConnected } from './adapter/postgresql-clien
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
-import { HintChannel, type Hints } from './adapter/hint-channel.ts';
+import { CommittedJobs } from './adapter/committed-jobs.ts';
+import { HintChannel } from './adapter/hint-channel.ts';
+import { localHintsOf } from './adapter/local-hints.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
 import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
+import { storeInTransaction } from './adapter/store-in-transaction.ts';
 import { sqlDialectOf } from './adapter/sql-dialect-of.ts';
 import { hasSessionContext } from './adapter/session-context.ts';
 import { stage, type StagingParts } from './adapter/stage.ts';
 import { Submitter } from './adapter/submitter.ts';
 import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
-import { TransactionSession } from './adapter/transaction-session.ts';
 import { adminOf, type Admin } from './core/admin.ts';
 import { checkedClock, CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
@@ -51,8 +53,8 @@ export interface JobsOptions<Em extends EntityManager> {
   /** Pino-shaped. @default warnings and errors to the console */
   readonly logger?: Logger;
   /**
-   * How long `submit()` and `unitOfWork` wait for a connection before it gives up with a `ConnectionTimeoutError`. MikroORM 7; with 6 the
-   * pool's own limit holds, a minute by default. @default '30s'
+   * How long a call (`submit()`, `unitOfWork`, reads and control, `executor.start()`) waits for a connection before it gives up with
+   * a `ConnectionTimeoutError`. MikroORM 7; with 6 the pool's own limit holds, a minute by default. @default '30s'
    */
   readonly connectionTimeout?: Duration;
   /**
@@ -90,6 +92,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitter: Submitter;
+  /** The stores of people's calls. */
+  readonly #controlled: Parameters<typeof controlOf>[1];
   readonly #executorHost: ExecutorHost<Em>;
 
   /**
@@ -104,38 +108,39 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const random = Math.random;
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
-    const hints = new HintChannel(logger);
+    const local = localHintsOf(em);
+    const hints = new HintChannel(logger, local.listeners);
     const session = new OwnSession(em, dialect, random);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
           run: () => (isConnected(em) ? session.read : null),
           connect: stopped => connectPostgresqlClient(em, notifications.connectionString, stopped),
+          sender: local.sender,
           onHint: hint => hints.deliver(hint),
           table: session.tables.job.sql,
           logger,
         }),
       );
     }
-    const commits = new CommitWatch(em, staged => hints.staged(staged));
-    const storeOn = (session: Session, told: Hints = hints) => {
-      return new MikroOrmJobStore({ session, dialect, clock, creationClock, hints: told });
-    };
-    // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
-    const storeIn = (transaction: EntityManager) => {
-      return storeOn(new TransactionSession(transaction), {
-        reach: hints.reach,
-        subscribe: listener => hints.subscribe(listener),
-        send: () => commits.mark(transaction, { awaiting: [], lanes: undefined }),
-      });
-    };
+    const parts = { dialect, clock, creationClock, hints };
+    // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
+    const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
+    const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });
+    const commits = new CommitWatch(em, staged => committed.committed(staged));
+    const storeOn = (session: Session) => new MikroOrmJobStore({ ...parts, session });
+    const recurringOn = (session: Session) => new MikroOrmRecurringStore({ ...parts, session });
+    const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
 
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    const queueStore = new MikroOrmQueueStore({ session, clock, hints });
     this.store = storeOn(session);
-    this.queues = queueControlOf(queueStore, enter);
-    this.admin = adminOf(this.store, queueStore, enter);
+    this.queues = queueControlOf(queuesOn(patient('jobs.queues')), enter);
+    this.admin = adminOf(storeOn(patient('jobs.admin')), queuesOn(patient('jobs.admin')), enter);
+    this.#controlled = {
+      jobs: storeOn(patient('jobs.scope()')),
+      recurring: recurringOn(patient('jobs.recurring')),
+    };
     this.#staging = { em, dialect, creationClock, commits };
     this.#submitter = new Submitter({
       session,
@@ -147,8 +152,10 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     });
     this.#executorHost = {
       store: this.store,
-      recurring: new MikroOrmRecurringStore({ session, dialect, clock, creationClock, hints }),
-      environment: new MikroOrmHandlerEnvironment(em, session, dialect, storeIn),
+      recurring: recurringOn(session),
+      environment: new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, transaction => {
+        return storeInTransaction(parts, commits, transaction);
+      }),
       clock,
       logger,
       random,
@@ -205,14 +212,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    return controlOf(
-      scope,
-      { jobs: this.store, recurring: this.#executorHost.recurring },
-      this.#executorHost.clock,
-      operation => {
-        this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-      },
-    );
+    return controlOf(scope, this.#controlled, this.#executorHost.clock, operation => {
+      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
+    });
   }
 
   /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */

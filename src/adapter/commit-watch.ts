@@ -1,7 +1,17 @@
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
-import { mergedLanes } from '../core/due-lane.ts';
-import type { Staged } from './hint-channel.ts';
+import { mergedLanes, type DueLane } from '../core/due-lane.ts';
 import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-transaction.ts';
+import type { RowKey } from './sql/dialect.ts';
+
+/** What a transaction leaves to be looked at when it has committed. */
+export interface Staged {
+  /** Jobs that wait for parents. */
+  readonly awaiting: readonly RowKey[];
+  /** Jobs that were ended and that others may wait for. */
+  readonly ended: readonly RowKey[];
+  /** Where jobs became due; undefined: anywhere. */
+  readonly lanes: readonly DueLane[] | undefined;
+}
 
 /**
  * Calls back after the real commit of a transaction, and only then: not at a flush, not at the release of a savepoint, not
@@ -9,20 +19,21 @@ import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-t
  * configuration, from which a fork with an event manager of its own has it: it must have seen a transaction begin.
  */
 export class CommitWatch implements EventSubscriber {
-  readonly #onCommit: (staged: Staged) => void;
+  readonly #onCommit: (staged: Staged) => Promise<void>;
   /** Root transactions in which something was staged, with what is worth a look after the commit. */
   readonly #marked = new WeakMap<DriverTransaction, Staged>();
   /** The transaction in which an EntityManager opens its savepoint. */
   readonly #parents = new WeakMap<EntityManager, DriverTransaction>();
 
-  constructor(em: EntityManager, onCommit: (staged: Staged) => void) {
+  constructor(em: EntityManager, onCommit: (staged: Staged) => Promise<void>) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
     em.config.set('subscribers', [...em.config.get('subscribers'), this]);
   }
 
   /** Calls back once the transaction of this EntityManager has committed, with all that it was marked with. */
-  mark(em: EntityManager, staged: Staged): void {
+  mark(em: EntityManager, what: Partial<Staged>): void {
+    const staged = { awaiting: [], ended: [], lanes: [], ...what };
     // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
     const root = rootOf(em.getTransactionContext() as DriverTransaction);
@@ -42,14 +53,14 @@ export class CommitWatch implements EventSubscriber {
     }
   }
 
-  afterTransactionCommit({ transaction }: TransactionEventArgs): void {
+  async afterTransactionCommit({ transaction }: TransactionEventArgs): Promise<void> {
     if (isSavepoint(transaction)) {
       return noteEnd(transaction);
     }
 
     const staged = this.#marked.get(transaction as DriverTransaction);
     if (staged !== undefined) {
-      this.#onCommit(staged);
+      await this.#onCommit(staged);
     }
   }
 
@@ -68,6 +79,7 @@ function together(before: Staged | undefined, staged: Staged): Staged {
   const isKnown = before.lanes !== undefined && staged.lanes !== undefined;
   return {
     awaiting: [...before.awaiting, ...staged.awaiting],
+    ended: [...before.ended, ...staged.ended],
     lanes: isKnown ? mergedLanes([...before.lanes, ...staged.lanes]) : undefined,
   };
 }

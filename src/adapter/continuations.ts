@@ -5,7 +5,7 @@ import type { JobSnapshot } from '../core/snapshot.ts';
 import type { ResolveAnswer, RetryAnswer } from '../core/store.ts';
 import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
-import type { Candidates, EndedRow, MovedRow, SqlDialect } from './sql/dialect.ts';
+import type { Candidates, EndedRow, MovedRow, RowKey, SqlDialect } from './sql/dialect.ts';
 import type { StoreParts } from './store-parts.ts';
 import { deadParents } from './sql/shared/retry-job.ts';
 import { whyNotRetried } from './write-or-tell.ts';
@@ -24,12 +24,14 @@ export class Continuations {
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #hints: Hints;
+  readonly #keepUntilCommit: StoreParts['keepUntilCommit'];
 
-  constructor({ session, dialect, clock, hints }: Omit<StoreParts, 'creationClock'>) {
+  constructor({ session, dialect, clock, hints, keepUntilCommit }: Omit<StoreParts, 'creationClock'>) {
     this.#session = session;
     this.#dialect = dialect;
     this.#clock = clock;
     this.#hints = hints;
+    this.#keepUntilCommit = keepUntilCommit;
   }
 
   async resolve(keys: readonly JobKey[] | undefined, limit: number): Promise<ResolveAnswer> {
@@ -43,9 +45,26 @@ export class Continuations {
   /** A later statement than the one that ended the parents, or it would not see their ends. */
   async afterEnding(ended: readonly EndedJobRow[]): Promise<void> {
     const keys = ended.filter(isAwaited).map(row => [row.scope_hash, row.id] as const);
-    await this.#resolve({ of: 'children', keys, limit: maxResolved });
+    if (this.#keepUntilCommit === undefined) {
+      await this.resolveChildren(keys);
+    } else if (keys.length > 0) {
+      this.#keepUntilCommit(keys);
+    }
 
     this.#wake(ended.some(({ state }) => state === 'queued'));
+  }
+
+  /** Of jobs whose ends are committed. */
+  async resolveChildren(keys: readonly RowKey[]): Promise<ResolveAnswer> {
+    return this.#resolve({ of: 'children', keys, limit: maxResolved });
+  }
+
+  /** Of jobs that are committed and wait: parents that ended beside their transaction didn't see them, nor were seen by them. */
+  async afterCommit(awaiting: readonly RowKey[]): Promise<void> {
+    if (awaiting.length > 0) {
+      await this.#dialect.touchParents(this.#session.write, this.#session.tables, awaiting);
+      await this.#resolve({ of: 'keys', keys: awaiting, limit: awaiting.length });
+    }
   }
 
   /** Of a job that waits again since its retry. */
@@ -81,7 +100,7 @@ export class Continuations {
   /** A child that was committed beside the cascade wasn't seen by it, nor saw its parent's end. @returns how many there were */
   async #cancelBelow(cancelled: readonly MovedRow[]): Promise<number> {
     const keys = cancelled.map(row => [row.scope_hash, row.id] as const);
-    return (await this.#resolve({ of: 'children', keys, limit: maxResolved })).cancelled;
+    return (await this.resolveChildren(keys)).cancelled;
   }
 
   #wake(isNeeded: boolean): void {

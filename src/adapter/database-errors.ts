@@ -5,10 +5,17 @@ const transientCodes = new Set([
   'SQLITE_BUSY_SNAPSHOT',
   'SQLITE_LOCKED',
 ]);
+const uniqueViolationCode = '23505';
 
 /** Whether the database itself asks for the same transaction again. */
 export function isTransient(error: unknown): boolean {
   return transientCodes.has(codeOf(error));
+}
+
+/** Whether a row with this key is there already. */
+export function isUniqueViolation(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === uniqueViolationCode || /^SQLITE_CONSTRAINT(_PRIMARYKEY|_UNIQUE)?$/.test(code);
 }
 
 /**
@@ -18,6 +25,11 @@ export function isTransient(error: unknown): boolean {
 export function isRefusal(error: unknown): boolean {
   const code = codeOf(error);
   return /^(?!E|08|53|57|58|XX)[0-9A-Z]{5}$/.test(code) || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(code);
+}
+
+/** MikroORM 6: knex gave up waiting for its pool. Its driver makes another error of it, with the same message. */
+export function isPoolTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Knex: Timeout acquiring a connection');
 }
 
 function codeOf(error: unknown): string {

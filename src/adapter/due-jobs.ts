@@ -2,12 +2,15 @@ import type { Attempt } from '../core/attempt.ts';
 import type { DueLane } from '../core/due-lane.ts';
 import type { ClaimAnswer, ClaimRequest } from '../core/store.ts';
 import type { Micros } from '../core/time.ts';
+import { isUniqueViolation } from './database-errors.ts';
 import { byClaimOrder, toAttempt } from './job-row.ts';
 import { bareLane, earliest, groupsByUrgency, hasRoom, toLane, type SeenLane } from './seen-lane.ts';
 import type { Row, Session } from './session.ts';
-import type { Lane, SqlDialect } from './sql/dialect.ts';
+import type { Lane, SqlDialect, Start } from './sql/dialect.ts';
+import { deleteLeftoverAttempts } from './sql/shared/delete-leftover-attempts.ts';
 import { look } from './sql/shared/look.ts';
-import { countRunning } from './sql/shared/queues.ts';
+import { cappedQueueOf, countRunning } from './sql/shared/queues.ts';
+import type { Statement } from './sql/statement.ts';
 
 /** Lanes that gave as much as was asked for, and how long they may be claimed from without another look. */
 interface KnownLanes {
@@ -38,6 +41,54 @@ export class DueJobs {
       return { attempts: [], nextDueAt: null, isHeldBack: false };
     }
 
+    return this.#pastLeftovers(
+      () => this.#claim(request, now),
+      () => deleteLeftoverAttempts(this.#session.tables, request, now),
+    );
+  }
+
+  /** One job by its key; below a cap only under the lock of its queue, like a claim. */
+  async start(job: Omit<Start, 'lockedQueue'>): Promise<Attempt | null> {
+    const row = await this.#pastLeftovers(
+      () => this.#start(job),
+      () => deleteLeftoverAttempts(this.#session.tables, [job.scopeHash, job.id], job.now),
+    );
+
+    return row === undefined ? null : toAttempt(row, job.now);
+  }
+
+  async #start(job: Omit<Start, 'lockedQueue'>): Promise<Row | undefined> {
+    const row = await this.#dialect.startJob(this.#session, { ...job, lockedQueue: null });
+    if (row !== undefined) {
+      return row;
+    }
+
+    const [capped] = await this.#session.read(cappedQueueOf(this.#session.tables, job.scopeHash, job.id));
+    return capped === undefined
+      ? undefined
+      : this.#session.atomically(run => this.#startBelowCap(within(this.#session, run), job, capped.name as string));
+  }
+
+  async #startBelowCap(session: Session, job: Omit<Start, 'lockedQueue'>, queue: string): Promise<Row | undefined> {
+    const room = (await this.#roomsBelowCaps(session, [queue])).get(queue) ?? Infinity;
+    return room > 0 ? this.#dialect.startJob(session, { ...job, lockedQueue: queue }) : undefined;
+  }
+
+  /** What a job that was deleted by hand left behind would stop every claim that meets its successor. */
+  async #pastLeftovers<T>(start: () => Promise<T>, leftovers: () => Statement): Promise<T> {
+    try {
+      return await start();
+    } catch (error) {
+      if (!isUniqueViolation(error)) {
+        throw error;
+      }
+    }
+
+    await this.#session.write(leftovers());
+    return start();
+  }
+
+  async #claim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
     if (request.lanes !== undefined) {
       return this.#claimTold(request, request.lanes, now);
     }
@@ -51,7 +102,7 @@ export class DueJobs {
       this.#known.delete(request.executorId);
       return attempts.length > 0
         ? { attempts, nextDueAt: now, isHeldBack: known.isHeldBack }
-        : this.claim(request, now);
+        : this.#claim(request, now);
     }
 
     return this.#lookAndClaim(request, now);
@@ -92,7 +143,7 @@ export class DueJobs {
     return { attempts, nextDueAt: attempts.length > 0 ? now : earliest(lanes), isHeldBack };
   }
 
-  /** The lock first, the count in a statement after it, then the claims: nobody else counts in between. */
+  /** Nobody else counts between this count and the end of the transaction. */
   async #claimBelowCaps(
     session: Session,
     request: ClaimRequest,
@@ -100,12 +151,7 @@ export class DueJobs {
     now: Micros,
   ): Promise<Attempt[]> {
     const capped = [...new Set(due.filter(lane => lane.isCapped).map(lane => lane.queue))].sort();
-    const settings = await this.#dialect.lockQueues(session.write, session.tables, capped);
-    const counts = await session.write(countRunning(session.tables, capped));
-    const running = new Map(counts.map(row => [row.name as string, Number(row.running)]));
-    const roomOf = new Map(
-      settings.map(row => [row.name as string, roomFor(row, running.get(row.name as string) ?? 0)]),
-    );
+    const roomOf = await this.#roomsBelowCaps(session, capped);
 
     const claimed: Attempt[] = [];
     for (const { queue, lanes } of groupsByUrgency(due)) {
@@ -119,6 +165,15 @@ export class DueJobs {
     }
 
     return claimed;
+  }
+
+  /** The lock first, the count in a statement after it. */
+  async #roomsBelowCaps(session: Session, queues: readonly string[]): Promise<Map<string, number>> {
+    const settings = await this.#dialect.lockQueues(session.write, session.tables, queues);
+    const counts = await session.write(countRunning(session.tables, queues));
+    const running = new Map(counts.map(row => [row.name as string, Number(row.running)]));
+
+    return new Map(settings.map(row => [row.name as string, roomFor(row, running.get(row.name as string) ?? 0)]));
   }
 
   async #claimLanes(

@@ -1,5 +1,4 @@
 import type { DueLane } from '../core/due-lane.ts';
-import type { JobKey } from '../core/job-key.ts';
 import { consoleLogger, type Logger } from '../core/logger.ts';
 import type { StoreHint } from '../core/store.ts';
 
@@ -10,14 +9,6 @@ export interface RemoteHints {
   stop(): Promise<void>;
 }
 
-/** What a transaction that has committed leaves to be looked at. */
-export interface Staged {
-  /** Jobs that wait for parents. */
-  readonly awaiting: readonly JobKey[];
-  /** Where jobs became due; undefined: anywhere. */
-  readonly lanes: readonly DueLane[] | undefined;
-}
-
 export function dueHint(lanes: readonly DueLane[] | undefined): StoreHint {
   return lanes === undefined ? { kind: 'due' } : { kind: 'due', lanes };
 }
@@ -25,14 +16,19 @@ export function dueHint(lanes: readonly DueLane[] | undefined): StoreHint {
 /** What a store needs of it. */
 export type Hints = Pick<HintChannel, 'reach' | 'subscribe' | 'send'>;
 
+type Listener = (hint: StoreHint) => void;
+
 /** Hints from whoever commits to the executors that want to know: those of this process, and where there is a way, the others. */
 export class HintChannel {
-  readonly #listeners = new Set<(hint: StoreHint) => void>();
+  readonly #own = new Set<Listener>();
+  readonly #local: Set<Listener>;
   readonly #logger: Logger;
   #remote: RemoteHints | null = null;
 
-  constructor(logger: Logger = consoleLogger) {
+  /** @param local the listeners of all channels that reach each other without a way to other processes */
+  constructor(logger: Logger = consoleLogger, local: Set<Listener> = new Set()) {
     this.#logger = logger;
+    this.#local = local;
   }
 
   /** Whom it reaches. */
@@ -45,35 +41,33 @@ export class HintChannel {
   }
 
   /** Listens to other processes from the first subscriber to the last. */
-  subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
-    this.#listeners.add(listener);
+  subscribe(listener: Listener): () => Promise<void> {
+    this.#own.add(listener);
+    this.#local.add(listener);
     this.#remote?.listen();
 
     return async () => {
-      this.#listeners.delete(listener);
-      if (this.#listeners.size === 0) {
+      this.#own.delete(listener);
+      this.#local.delete(listener);
+      if (this.#own.size === 0) {
         await this.#remote?.stop();
       }
     };
   }
 
-  /** Jobs were committed, and some of them wait for parents. */
-  staged({ awaiting, lanes }: Staged): void {
-    this.send(dueHint(lanes));
-    if (awaiting.length > 0) {
-      this.send({ kind: 'awaiting', keys: awaiting });
-    }
-  }
-
   /** Never throws: it is called where the host's transaction has just committed, and can't fail any more. */
   send(hint: StoreHint): void {
-    this.deliver(hint);
+    this.#tell(this.#local, hint);
     this.#remote?.send(hint);
   }
 
-  /** To the executors of this process alone. */
+  /** What another process said, to the listeners of this channel: each channel hears it by itself. */
   deliver(hint: StoreHint): void {
-    for (const listener of this.#listeners) {
+    this.#tell(this.#own, hint);
+  }
+
+  #tell(listeners: ReadonlySet<Listener>, hint: StoreHint): void {
+    for (const listener of listeners) {
       try {
         listener(hint);
       } catch (error) {

@@ -37,7 +37,7 @@ import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import { attemptRefKey, attemptRowKey, toAttempt, toRunningAttempt } from './job-row.ts';
+import { attemptRefKey, attemptRowKey, toRunningAttempt } from './job-row.ts';
 import type { Row, Session } from './session.ts';
 import type { StoreParts } from './store-parts.ts';
 import type { EndedRow, SqlDialect } from './sql/dialect.ts';
@@ -62,12 +62,13 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly #creationClock: CreationClock;
   readonly #hints: Hints;
 
-  constructor({ session, dialect, clock, creationClock, hints }: StoreParts) {
+  constructor(parts: StoreParts) {
+    const { session, dialect, clock, creationClock, hints } = parts;
     super({ session, clock });
     this.#session = session;
     this.#dueJobs = new DueJobs(session, dialect);
     this.#executors = new ExecutorRegistry(session, clock);
-    this.#continuations = new Continuations({ session, dialect, clock, hints });
+    this.#continuations = new Continuations(parts);
     this.#dialect = dialect;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -84,12 +85,9 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     const isOneStatement = submissions.length === 1 && submissions[0]!.after.length === 0;
     const results = await (isOneStatement ? store(this.#session.write) : this.#session.atomically(store));
 
-    // Parents that ended in transactions beside ours didn't see these children, and we not their ends: look again.
-    const awaiting = results.filter(({ created, job }) => created && job.state === 'awaiting').map(({ job }) => job);
-    if (awaiting.length > 0) {
-      await this.resolve({ keys: awaiting, limit: awaiting.length });
-    }
     const created = results.filter(({ created }) => created).map(({ job }) => job);
+    const awaiting = created.filter(({ state }) => state === 'awaiting');
+    await this.#continuations.afterCommit(awaiting.map(({ scope, id }) => [scopeHash(scope), id]));
     if (created.length > 0) {
       this.#hints.send(dueHint(dueLanesOf(created)));
     }
@@ -127,10 +125,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
-    const now = this.#clock.now();
-    const row = await this.#dialect.startJob(this.#session, { ...hashed(key), executorId, token: uuidV4(), now });
-
-    return row === undefined ? null : toAttempt(row, now);
+    return this.#dueJobs.start({ ...hashed(key), executorId, token: uuidV4(), now: this.#clock.now() });
   }
 
   async progress(reports: readonly ProgressReport[]): Promise<ProgressAnswer[]> {

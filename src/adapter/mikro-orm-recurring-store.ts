@@ -1,6 +1,6 @@
 import type { Clock, CreationClock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
-import type { Firing, RecurringJob, RecurringStore, RecurringUpsert } from '../core/recurring.ts';
+import type { Firing, RecurringJob, RecurringStore, RecurringUpsert, Resumption } from '../core/recurring.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
@@ -18,6 +18,7 @@ import {
   readRecurring,
   removeOtherRecurring,
   removeRecurring,
+  resumeRecurring,
   upsertRecurring,
 } from './sql/shared/recurring.ts';
 
@@ -76,10 +77,18 @@ export class MikroOrmRecurringStore implements RecurringStore {
     return (await session.write(removeRecurring(session.tables, scopeHash(scope), id))).length > 0;
   }
 
-  async pauseRecurring({ scope, id }: JobKey, isPaused: boolean, next: Micros | null): Promise<boolean> {
+  async pauseRecurring({ scope, id }: JobKey): Promise<boolean> {
+    const { session } = this.#parts;
+    const rows = await session.write(pauseRecurring(session.tables, scopeHash(scope), id, this.#clock.now()));
+
+    this.#changed();
+    return rows.length > 0;
+  }
+
+  async resumeRecurring({ scope, id }: JobKey, resumption: Resumption): Promise<boolean> {
     const { session } = this.#parts;
     const now = this.#clock.now();
-    const rows = await session.write(pauseRecurring(session.tables, scopeHash(scope), id, isPaused, next, now));
+    const rows = await session.write(resumeRecurring(session.tables, scopeHash(scope), id, resumption, now));
 
     this.#changed();
     return rows.length > 0;

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKey } from '../core/job-key.ts';
 import type { Logger } from '../core/logger.ts';
@@ -20,6 +19,8 @@ export interface NotificationsParts {
   /** Sends a statement on a connection of the library's own; null while the ORM is closed. */
   readonly run: () => Run | null;
   readonly connect: (stopped: AbortSignal) => Promise<PostgresqlClient | null>;
+  /** Unique among all that tell and don't hear each other otherwise. */
+  readonly sender: string;
   /** Hands on what other processes said. */
   readonly onHint: (hint: StoreHint) => void;
   /** The job table, as SQL writes it: whoever shares it shares the channel. */
@@ -41,7 +42,6 @@ const longestRetryMs = 30_000;
 export class Notifications {
   readonly #parts: NotificationsParts;
   readonly #channel: string;
-  readonly #id = randomUUID();
   #pending: { due?: true; recurring?: true; cancel: JobKey[] } | null = null;
   #isResting = false;
   #isSendingBroken = false;
@@ -54,7 +54,7 @@ export class Notifications {
   }
 
   send(hint: StoreHint): void {
-    if (hint.kind === 'awaiting') {
+    if (hint.kind === 'missed') {
       return;
     }
 
@@ -97,7 +97,7 @@ export class Notifications {
       this.#isResting = false;
       this.#flush();
     }, coalesceMs).unref();
-    void this.#notify(run, { from: this.#id, ...pending });
+    void this.#notify(run, { from: this.#parts.sender, ...pending });
   }
 
   async #notify(run: Run, notification: Notification): Promise<void> {
@@ -163,7 +163,7 @@ export class Notifications {
     try {
       await client.query(`listen ${this.#channel}`);
       // What was committed while nobody listened is not told again.
-      this.#parts.onHint({ kind: 'due' });
+      this.#parts.onHint({ kind: 'missed' });
       await ended;
 
       return true;
@@ -174,7 +174,7 @@ export class Notifications {
 
   #heard(payload: string | undefined): void {
     const { from, due, recurring, cancel = [] } = parsed(payload);
-    if (from === this.#id) {
+    if (from === this.#parts.sender) {
       return;
     }
 

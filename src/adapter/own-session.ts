@@ -1,6 +1,8 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
 import { begunWithin, type ConnectionLimit } from '../core/begun-within.ts';
-import type { SqlDialect } from './sql/dialect.ts';
+import { ConnectionTimeoutError } from '../core/errors.ts';
+import { isPoolTimeout } from './database-errors.ts';
+import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
@@ -25,7 +27,7 @@ export class OwnSession implements Session {
   readonly #dialect: SqlDialect;
   readonly #random: () => number;
   readonly #limit: ConnectionLimit | undefined;
-  readonly #isPinned: () => Promise<boolean>;
+  readonly #setup: () => Promise<DatabaseSetup>;
 
   constructor(
     em: EntityManager,
@@ -39,10 +41,10 @@ export class OwnSession implements Session {
     this.#dialect = dialect;
     this.#random = random;
     this.#limit = limit;
-    this.#isPinned = like === undefined ? askedOnce(() => dialect.needsTransaction(this.read)) : like.#isPinned;
+    this.#setup = like === undefined ? askedOnce(() => dialect.setup(this.read)) : like.#setup;
   }
 
-  /** The same session for one call that waits so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
+  /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
   within(limit: ConnectionLimit): OwnSession {
     return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
   }
@@ -50,32 +52,44 @@ export class OwnSession implements Session {
   readonly read: Run = statement => this.#run(statement);
 
   readonly write: Run = async statement => {
-    return (await this.#inTime(begun => this.#isPinned().finally(begun)))
-      ? this.atomically(run => run(statement))
-      : retryTransient(() => this.#run(statement), this.#random);
+    const setup = await this.#askSetup();
+    const once = () =>
+      setup.needsTransaction ? this.#transaction(run => run(statement), setup) : this.#run(statement);
+
+    return retryTransient(once, this.#random);
   };
 
-  readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => {
-    return retryTransient(() => this.#transaction(work), this.#random);
+  readonly atomically = async <T>(work: (run: Run) => Promise<T>): Promise<T> => {
+    const setup = await this.#askSetup();
+    return retryTransient(() => this.#transaction(work, setup), this.#random);
   };
 
-  #transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
+  #askSetup(): Promise<DatabaseSetup> {
+    return this.#inTime(begun => this.#setup().finally(begun));
+  }
+
+  #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T> {
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
     return this.#inTime(begun =>
       this.#connections.transactional(async transaction => {
         begun();
-        return this.#dialect.transaction(runOn(this.#em, transaction), work);
+        return this.#dialect.transaction(runOn(this.#em, transaction), work, setup);
       }, options),
     );
   }
 
   #run(statement: Statement): Promise<Row[]> {
-    if (this.#limit === undefined || !('getClient' in this.#connections)) {
+    if (this.#limit === undefined) {
       return runOn(this.#em, undefined)(statement);
     }
 
     return this.#inTime(async begun => {
+      if (!('getClient' in this.#connections)) {
+        begun();
+        return runOn(this.#em, undefined)(statement);
+      }
+
       await this.#connections.ensureConnection();
       const lender = this.#connections.getClient!().connection();
 
@@ -86,8 +100,16 @@ export class OwnSession implements Session {
     });
   }
 
-  #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {
-    return this.#limit === undefined ? start(() => {}) : begunWithin(this.#limit, start);
+  async #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {
+    if (this.#limit === undefined) {
+      return start(() => {});
+    }
+
+    try {
+      return await begunWithin(this.#limit, start);
+    } catch (error) {
+      throw isPoolTimeout(error) ? new ConnectionTimeoutError(this.#limit.operation, { cause: error }) : error;
+    }
   }
 
   get #connections(): Connections {

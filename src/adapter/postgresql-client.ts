@@ -18,7 +18,8 @@ interface Connection7 {
 
 interface Knex {
   readonly client: {
-    acquireRawConnection(): Promise<PostgresqlClient>;
+    /** Of the pool; where the host gave a function, what it answered last. */
+    readonly connectionSettings: object;
     readonly driver: { readonly Client: new (options: object) => PostgresqlClient };
   };
 }
@@ -42,7 +43,8 @@ export async function connectPostgresqlClient(
   const connection = em.getConnection('write') as unknown as Partial<Connection6 & Connection7>;
 
   if (connection.getKnex !== undefined) {
-    return connectThroughKnex(connection.getKnex(), connectionString, stopped);
+    const { driver, connectionSettings } = connection.getKnex().client;
+    return connected(new driver.Client(connectionString === null ? connectionSettings : { connectionString }), stopped);
   }
   if (connection.getNativeClient === undefined) {
     return null;
@@ -51,18 +53,6 @@ export async function connectPostgresqlClient(
   // The password is a property that can't be enumerated: the options are handed over as they are.
   const { Client, options } = await connection.getNativeClient();
   return connected(new Client(connectionString === null ? options : { connectionString }), stopped);
-}
-
-async function connectThroughKnex(
-  { client: knex }: Knex,
-  connectionString: string | null,
-  stopped: AbortSignal,
-): Promise<PostgresqlClient> {
-  if (connectionString === null) {
-    return knex.acquireRawConnection();
-  }
-
-  return connected(new knex.driver.Client({ connectionString }), stopped);
 }
 
 async function connected(client: PostgresqlClient, stopped: AbortSignal): Promise<PostgresqlClient> {

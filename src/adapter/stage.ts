@@ -1,13 +1,13 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { CreationClock } from '../core/clock.ts';
 import { dueLanesOf } from '../core/due-lane.ts';
-import type { JobKey } from '../core/job-key.ts';
+import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
-import type { SqlDialect } from './sql/dialect.ts';
+import type { RowKey, SqlDialect } from './sql/dialect.ts';
 import { stagingTransaction } from './staging-transaction.ts';
 import { TransactionSession } from './transaction-session.ts';
 
@@ -36,7 +36,7 @@ export async function stage(
   );
   const created = results.filter(({ created }) => created).map(({ job }) => job);
   if (created.length > 0) {
-    commits.mark(em, { awaiting: created.filter(isAwaiting).map(keyOf), lanes: dueLanesOf(created) });
+    commits.mark(em, { awaiting: created.filter(isAwaiting).map(rowKeyOf), lanes: dueLanesOf(created) });
   }
 
   return results;
@@ -47,6 +47,6 @@ function isAwaiting({ state }: JobSnapshot): boolean {
   return state === 'awaiting';
 }
 
-function keyOf({ scope, id }: JobKey): JobKey {
-  return { scope, id };
+function rowKeyOf({ scope, id }: JobSnapshot): RowKey {
+  return [scopeHash(scope), id];
 }

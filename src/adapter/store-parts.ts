@@ -1,7 +1,7 @@
 import type { Clock, CreationClock } from '../core/clock.ts';
 import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
-import type { SqlDialect } from './sql/dialect.ts';
+import type { RowKey, SqlDialect } from './sql/dialect.ts';
 
 /** What a store is made of; the same for one on its own connections and one inside a transaction. */
 export interface StoreParts {
@@ -10,4 +10,10 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly creationClock: CreationClock;
   readonly hints: Hints;
+  /**
+   * In a transaction that is its owner's to commit: keeps the jobs that were ended there and that others may wait for. Looked at
+   * before the commit, a child would be missed that is committed meanwhile, and of two parents that end at once each would see
+   * the other one running.
+   */
+  readonly keepUntilCommit?: (ended: readonly RowKey[]) => void;
 }

@@ -1,4 +1,3 @@
-import { ConnectionTimeoutError } from '../core/errors.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { JobStore } from '../core/store.ts';
 import { hasIdOfItsOwn, type Submission } from '../core/submission.ts';
@@ -33,13 +32,9 @@ export class Submitter {
   async submit(submissions: readonly Submission[]): Promise<StageResult[]> {
     const [first] = submissions;
 
-    try {
-      return this.#parts.isJoint && submissions.length === 1 && isNobodyElses(first!)
-        ? [await this.#joint.submit(first!)]
-        : await this.#together(submissions);
-    } catch (error) {
-      throw isPoolTimeout(error) ? new ConnectionTimeoutError(operation, { cause: error }) : error;
-    }
+    return this.#parts.isJoint && submissions.length === 1 && isNobodyElses(first!)
+      ? [await this.#joint.submit(first!)]
+      : this.#together(submissions);
   }
 
   #together(submissions: readonly Submission[]): Promise<StageResult[]> {
@@ -47,17 +42,10 @@ export class Submitter {
   }
 
   #session(): OwnSession {
-    return this.#parts.session.within({ ms: this.#parts.connectionTimeoutMs, operation });
+    return this.#parts.session.within({ ms: this.#parts.connectionTimeoutMs, operation: 'submit()' });
   }
 }
 
-const operation = 'submit()';
-
 function isNobodyElses(submission: Submission): boolean {
   return hasIdOfItsOwn(submission) && submission.uniqueKey === null && submission.after.length === 0;
-}
-
-/** MikroORM 6: knex gave up waiting for its pool. Its driver makes another error of it, with the same message. */
-function isPoolTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('Knex: Timeout acquiring a connection');
 }

@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts';
 import { InvalidOptionError } from './errors.ts';
+import type { JobKey } from './job-key.ts';
 import { checkKnown } from './known-options.ts';
 import { asOption, checkedInteger } from './option-checks.ts';
 import type { Overlap, RecurringJob, RecurringStore, RecurringUpsert } from './recurring.ts';
@@ -120,15 +121,26 @@ export function recurringControlOf(
 
       return (await store.listRecurring(scope)).map(job => snapshotOf(job, clock.now(), count));
     },
-    pause: async (id: string) => store.pauseRecurring(keyFor('pause', id), true, null),
-    resume: async (id: string) => {
-      const key = keyFor('resume', id);
-      const job = await store.getRecurring(key);
-      return job !== null && store.pauseRecurring(key, false, new Schedule(job.cron, job.timeZone).next(clock.now()));
-    },
+    pause: async (id: string) => store.pauseRecurring(keyFor('pause', id)),
+    resume: async (id: string) => resume(store, keyFor('resume', id), clock),
     remove: async (id: string) => store.removeRecurring(keyFor('remove', id)),
     runNow: async (id: string) => store.runRecurringNow(keyFor('runNow', id)),
   });
+}
+
+/** Read again when it was changed since: the next occurrence belongs to the cron and the time zone that are stored. */
+async function resume(store: RecurringStore, key: JobKey, clock: Clock): Promise<boolean> {
+  for (;;) {
+    const job = await store.getRecurring(key);
+    if (job === null) {
+      return false;
+    }
+
+    const { cron, timeZone } = job;
+    if (await store.resumeRecurring(key, { cron, timeZone, next: new Schedule(cron, timeZone).next(clock.now()) })) {
+      return true;
+    }
+  }
 }
 
 function upsertOf(key: { scope: string; id: string }, options: RecurringOptions, now: Micros): RecurringUpsert {

@@ -53,6 +53,12 @@ export interface Firing {
   readonly occurrences: readonly Micros[];
 }
 
+/** With which occurrence a paused recurring job goes on, and what that was found by. */
+export interface Resumption extends Pick<RecurringJob, 'cron' | 'timeZone'> {
+  /** Null: it keeps the stored one. */
+  readonly next: Micros | null;
+}
+
 /** The part of a store that keeps recurring jobs. It computes no occurrence: those are handed in. */
 export interface RecurringStore {
   /** One atomic statement: inserts, or overwrites what the host says and keeps what was fired, and whether it is paused. */
@@ -64,8 +70,13 @@ export interface RecurringStore {
   listRecurring(scope: string): Promise<RecurringJob[]>;
   /** Touches no job that was made already. False: unknown. */
   removeRecurring(key: JobKey): Promise<boolean>;
-  /** A paused one doesn't fire. @param next the occurrence to go on with, when it is resumed. False: unknown */
-  pauseRecurring(key: JobKey, isPaused: boolean, next: Micros | null): Promise<boolean>;
+  /** A paused one doesn't fire. False: unknown. */
+  pauseRecurring(key: JobKey): Promise<boolean>;
+  /**
+   * Ends a pause; what isn't paused keeps its next occurrence. False, and nothing was changed: unknown, or cron or time zone are
+   * no longer those by which `next` was found.
+   */
+  resumeRecurring(key: JobKey, resumption: Resumption): Promise<boolean>;
   /** What is due, the most overdue first, and when the next one will be. */
   dueRecurring(limit: number): Promise<{ readonly due: RecurringJob[]; readonly nextFireAt: Micros | null }>;
   /**

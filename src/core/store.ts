@@ -57,7 +57,10 @@ export interface JobStore {
    */
   claim(request: ClaimRequest): Promise<ClaimAnswer>;
 
-  /** Starts one job if it is queued, due and has starts left; null otherwise, and nothing was changed. */
+  /**
+   * Starts one job if it is queued, due, has starts left, and its queue isn't paused and is below its cap, counted as a claim
+   * does; null otherwise, and nothing was changed.
+   */
   tryStart(key: JobKey, executorId: string): Promise<Attempt | null>;
 
   /**
@@ -232,11 +235,11 @@ export interface ResolveAnswer {
 export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
 /**
- * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `awaiting`: jobs were committed that wait for parents, which may have ended
- * meanwhile: `resolve` them. `recurring`: recurring jobs were changed. `cancel`: a running job's cancel was committed.
+ * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `recurring`: recurring
+ * jobs were changed. `cancel`: a running job's cancel was committed. `missed`: hints may have been lost, anything may have happened.
  */
 export type StoreHint =
   | { readonly kind: 'due'; readonly lanes?: readonly DueLane[] }
   | { readonly kind: 'recurring' }
-  | { readonly kind: 'awaiting'; readonly keys: readonly JobKey[] }
-  | { readonly kind: 'cancel'; readonly key: JobKey };
+  | { readonly kind: 'cancel'; readonly key: JobKey }
+  | { readonly kind: 'missed' };

@@ -1,6 +1,6 @@
 import type { Logger } from '../core/logger.ts';
 import { Health } from './health.ts';
-import { sleep } from './sleep.ts';
+import { WakeUp } from './wake-up.ts';
 
 /** Something that any executor may do for all of them, from time to time. */
 export interface MaintenancePart {
@@ -15,23 +15,31 @@ export interface MaintenancePart {
 export class Maintenance {
   readonly #parts: ReadonlyArray<MaintenancePart & { readonly health: Health }>;
   readonly #intervalMs: number;
+  readonly #woken = new WakeUp();
 
   constructor(parts: readonly MaintenancePart[], intervalMs: number, logger: Logger) {
     this.#parts = parts.map(part => ({ ...part, health: new Health(part.name, logger) }));
     this.#intervalMs = intervalMs;
   }
 
+  /** Runs all parts soon, whose turn it is or not. */
+  wake(): void {
+    this.#woken.notify();
+  }
+
   /** Resolves once stopping is aborted and the part that runs then has ended. Never rejects. */
   async run(stopping: AbortSignal): Promise<void> {
     for (let turn = 0; !stopping.aborted; turn++) {
-      for (const part of this.#parts.filter(({ every }) => turn % every === 0)) {
+      const isWoken = this.#woken.isPending;
+      this.#woken.clear();
+      for (const part of this.#parts.filter(({ every }) => isWoken || turn % every === 0)) {
         await runGuarded(part);
         if (stopping.aborted) {
           return;
         }
       }
 
-      await sleep(this.#intervalMs, stopping);
+      await this.#woken.wait(this.#intervalMs, stopping);
     }
   }
 }

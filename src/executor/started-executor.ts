@@ -5,7 +5,6 @@ import type { ClaimAnswer, StoreHint } from '../core/store.ts';
 import { microsOfMs } from '../core/time.ts';
 import { attemptFields } from './attempt-log.ts';
 import { AttemptRunner } from './attempt-runner.ts';
-import { AwaitingJobs } from './awaiting-jobs.ts';
 import { AttemptWatcher } from './attempt-watcher.ts';
 import type { ExecutorHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
@@ -18,6 +17,7 @@ import { Poller } from './poller.ts';
 import { isRecovered, recover } from './recover.ts';
 import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
+import { resolveAwaiting } from './resolve-awaiting.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { Scheduler } from './scheduler.ts';
@@ -26,6 +26,11 @@ import { longestTimerMs, settlesWithin } from './sleep.ts';
 
 /** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
 const maxUnsettled = 200;
+/**
+ * The sweep over waiting jobs is for what a crash left behind. More often, and the loops of an idle executor together would send
+ * more than one statement in three seconds.
+ */
+const turnsPerSweep = 4;
 /** How long a stop waits for the database after its budget, for the last try. */
 const lastTryMs = 2000;
 
@@ -47,7 +52,6 @@ export class StartedExecutor<Em> {
   /** Aborted when the time for writing what is left is over. */
   readonly #budget = new AbortController();
   readonly #lease: LeaseKeeper;
-  readonly #awaiting: AwaitingJobs;
   readonly #maintenance: Maintenance;
   readonly #scheduler: Scheduler;
   #polling: Promise<void> = Promise.resolve();
@@ -79,11 +83,10 @@ export class StartedExecutor<Em> {
       onLost: () => [...this.#running].forEach(run => this.#watcher.heed(run.token, 'ended')),
       onHeld: () => this.#poller.wake(),
     });
-    this.#awaiting = new AwaitingJobs(store, logger);
     this.#maintenance = new Maintenance(
       [
         { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
-        { name: 'resolve', every: 2, run: () => this.#awaiting.sweep() },
+        { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
       ],
       options.maintenanceIntervalMs,
       logger,
@@ -167,7 +170,6 @@ export class StartedExecutor<Em> {
     const unsettled = await this.#settler.close(this.#budget.signal);
 
     await this.#unsubscribe();
-    await this.#awaiting.close();
     this.#released.abort();
     await this.#renewing;
     await this.#lease.close();
@@ -234,8 +236,8 @@ export class StartedExecutor<Em> {
     if (hint.kind === 'recurring') {
       return this.#scheduler.wake();
     }
-    if (hint.kind === 'awaiting') {
-      return this.#awaiting.committed(hint.keys);
+    if (hint.kind === 'missed') {
+      return this.#lookAtEverything();
     }
 
     const cancelled = this.#running.of(hint.key);
@@ -244,6 +246,13 @@ export class StartedExecutor<Em> {
       // It may be on its way here in the answer of a claim.
       this.#watcher.readStatusSoon();
     }
+  }
+
+  #lookAtEverything(): void {
+    this.#poller.wake();
+    this.#scheduler.wake();
+    this.#maintenance.wake();
+    this.#watcher.readStatusSoon();
   }
 
   async #releaseForgotten(): Promise<void> {

@@ -34,6 +34,7 @@ import { isActive, lapseExecutors } from './executors.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import { MemoryJobQueries } from './memory-job-queries.ts';
+import { QueueRooms } from './queue-rooms.ts';
 import { recoverAttempt } from './recover-attempt.ts';
 import { releaseAttempt } from './release-attempt.ts';
 import { reportProgress } from './report-progress.ts';
@@ -137,9 +138,13 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
   async tryStart(key: JobKey, executorId: string): Promise<Attempt | null> {
     return this.#atomically((database, now) => {
       const job = database.jobs.get(key);
-      const isDue = job?.state === 'queued' && job.nextRunAt <= now;
+      if (job?.state !== 'queued' || job.nextRunAt > now || !isActive(database, executorId)) {
+        return null;
+      }
 
-      return isDue && isActive(database, executorId) ? startJob(database, job, executorId, now) : null;
+      const rooms = new QueueRooms(database);
+      const mayStart = !rooms.isPaused(job.queue) && rooms.hasRoom(job.queue);
+      return mayStart ? startJob(database, job, executorId, now) : null;
     });
   }
 

@@ -1,6 +1,6 @@
 import type { Clock, CreationClock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
-import type { Firing, RecurringJob, RecurringStore, RecurringUpsert } from '../core/recurring.ts';
+import type { Firing, RecurringJob, RecurringStore, RecurringUpsert, Resumption } from '../core/recurring.ts';
 import type { JobSnapshot } from '../core/snapshot.ts';
 import type { Micros } from '../core/time.ts';
 import { compareTexts } from './compare.ts';
@@ -62,11 +62,11 @@ export class MemoryRecurringStore implements RecurringStore {
     });
   }
 
-  async pauseRecurring(key: JobKey, isPaused: boolean, next: Micros | null): Promise<boolean> {
+  async pauseRecurring(key: JobKey): Promise<boolean> {
     const isThere = this.#database.atomically(() => {
       const job = this.#get(key);
       if (job !== undefined) {
-        this.#put({ ...job, isPaused, nextFireAt: job.isPaused ? (next ?? job.nextFireAt) : job.nextFireAt });
+        this.#put({ ...job, isPaused: true });
       }
 
       return job !== undefined;
@@ -74,6 +74,21 @@ export class MemoryRecurringStore implements RecurringStore {
 
     this.#changed();
     return isThere;
+  }
+
+  async resumeRecurring(key: JobKey, { cron, timeZone, next }: Resumption): Promise<boolean> {
+    const isResumed = this.#database.atomically(() => {
+      const job = this.#get(key);
+      if (job?.cron !== cron || job.timeZone !== timeZone) {
+        return false;
+      }
+
+      this.#put({ ...job, isPaused: false, nextFireAt: job.isPaused ? (next ?? job.nextFireAt) : job.nextFireAt });
+      return true;
+    });
+
+    this.#changed();
+    return isResumed;
   }
 
   async dueRecurring(limit: number): Promise<{ readonly due: RecurringJob[]; readonly nextFireAt: Micros | null }> {

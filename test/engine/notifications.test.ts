@@ -9,7 +9,7 @@ import type { Executor } from '../../src/executor/executor.ts';
 import { Jobs, type JobsOptions } from '../../src/jobs.ts';
 import { Log } from '../executor/support/log.ts';
 import { spawnNode } from '../support/child.ts';
-import { createOrm, dbNameOf, drivers, dropOrm, openOrm, postgresUrl, type TestOrm } from '../support/orm.ts';
+import { closeOrm, createOrm, dbNameOf, drivers, dropOrm, openOrm, postgresUrl, type TestOrm } from '../support/orm.ts';
 import { eventually } from './support/wait.ts';
 
 const step = defineJob<{ n: number }>()({ name: 'step' });
@@ -123,6 +123,36 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await eventually(() => ran.length === 2);
     });
 
+    test('comes back and looks after whatever it could have been told of: recurring jobs, waiting ones, cancels', async () => {
+      const ran: string[] = [];
+      const aborted: string[] = [];
+      const later = { pollInterval: '1h', maintenanceInterval: '1h', renewEvery: '1h', lease: '2h' } as const;
+      await started(jobsOn(), async job => {
+        ran.push(job.id);
+        if (job.id === 'long') {
+          await new Promise<void>(resolve => job.signal.addEventListener('abort', () => resolve(), { once: true }));
+          aborted.push(job.signal.reason.why);
+        }
+      }, later); // prettier-ignore
+      await other.submit([step.create({ n: 1 }, { id: 'long' }), step.create({ n: 1 }, { id: 'parent' })]);
+      await eventually(async () => (await other.scope('').get('parent'))!.state === 'succeeded');
+      await other.submit(step.create({ n: 1 }, { id: 'child', after: [{ scope: '', id: 'parent' }] }));
+      await eventually(async () => (await other.scope('').get('child'))!.state === 'succeeded');
+      const [before] = await eventually(async () => nonEmpty(await listening()));
+
+      await orm.em.fork().execute(`select pg_terminate_backend(${before!.pid})`);
+      await eventually(async () => (await listening()).every(({ pid }) => pid !== before!.pid));
+      await orm.em.fork().execute(`update durable_job set state = 'awaiting', finished_at = null where id = 'child'`);
+      await other.recurring.upsert('secondly', { cron: '* * * * * *', job: step.create({ n: 1 }) });
+      await other.scope('').cancel('long');
+      ran.length = 0;
+
+      await eventually(() => aborted.length === 1);
+      await eventually(() => ran.includes('child'));
+      await eventually(() => ran.some(id => id !== 'child'));
+      await other.recurring.remove('secondly');
+    });
+
     test('is one for all executors of a process, and gone after the last has stopped', async () => {
       const jobs = jobsOn();
       const [one, two] = [await started(jobs), await started(jobs)];
@@ -145,6 +175,28 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
 
       await eventually(() => ran.length === 1);
     });
+
+    test.each(['its own', 'the pool’s'])(
+      'on %s connection is not waited for when its server never answers',
+      async whose => {
+        const gate = await Gate.open();
+        const behind = await openOrm('postgresql', jobEntities, {
+          dbName: dbNameOf(orm),
+          clientUrl: gate.urlFor(postgresUrl()),
+          pool: { min: 0, max: 8, idleTimeoutMillis: 600_000 },
+        } as never);
+        const jobs = new Jobs({ orm: behind, logger: log, ...(whose === 'its own' && { notifications: { connectionString: gate.urlFor(postgresUrl()) } }) }); // prettier-ignore
+        await Promise.all(Array.from({ length: 8 }, () => behind.em.fork().execute('select pg_sleep(0.1)')));
+        gate.isMute = true;
+        const executor = await started(jobs);
+        await eventually(() => gate.muted > 0);
+
+        await executor.stop();
+
+        await closeOrm(behind);
+        await gate.close();
+      },
+    );
 
     test('is not waited for by a stop that comes while it connects', async () => {
       const jobs = jobsOn();
@@ -310,6 +362,21 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await jobs.scope(scope).cancel('long');
     });
 
+    test('is heard once by an executor whose process tells through another Jobs', async () => {
+      const hints: string[] = [];
+      const end = jobsOn().store.subscribe(({ kind }) => void hints.push(kind));
+      await eventually(() => hints.length === 1);
+
+      await jobsOn().queues.pause('q');
+      await eventually(() => told.length === 1);
+      await heard();
+      await other.queues.resume('q');
+      await eventually(() => hints.length === 3);
+
+      expect(hints).toEqual(['missed', 'due', 'due']);
+      await end();
+    });
+
     test('is heard by other processes and not by the one that tells', async () => {
       const jobs = jobsOn();
       const hints: string[] = [];
@@ -320,7 +387,7 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await jobs.queues.pause('q');
       await eventually(() => told.length === 1);
       await heard();
-      expect(hints).toEqual(['due', 'due']);
+      expect(hints).toEqual(['missed', 'due']);
 
       await other.queues.resume('q');
       await eventually(() => hints.length === 3);
@@ -373,6 +440,52 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
     }
   }
 });
+
+/** Stands before the server; once mute, it takes new connections and never answers them. */
+class Gate {
+  isMute = false;
+  muted = 0;
+  readonly #server: net.Server;
+  readonly #sockets = new Set<net.Socket>();
+
+  static async open(): Promise<Gate> {
+    const { hostname, port } = new URL(postgresUrl());
+    const gate = new Gate(hostname, Number(port || 5432));
+    await new Promise<void>(resolve => gate.#server.listen(0, '127.0.0.1', resolve));
+    return gate;
+  }
+
+  private constructor(host: string, port: number) {
+    this.#server = net.createServer(socket => {
+      this.#keep(socket);
+      if (this.isMute) {
+        this.muted++;
+        socket.resume();
+        return;
+      }
+      const upstream = this.#keep(net.connect(port, host));
+      socket.pipe(upstream).pipe(socket);
+      socket.on('close', () => upstream.destroy());
+    });
+  }
+
+  urlFor(server: string): string {
+    const url = new URL(server);
+    url.hostname = '127.0.0.1';
+    url.port = String((this.#server.address() as net.AddressInfo).port);
+    return url.href;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise(resolve => this.#server.close(resolve));
+  }
+
+  #keep(socket: net.Socket): net.Socket {
+    this.#sockets.add(socket);
+    return socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
+  }
+}
 
 /** A process that is told what to do, line by line. */
 class Submitter {

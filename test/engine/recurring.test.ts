@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
+import type { JobKey } from '../../src/core/job-key.ts';
+import { recurringControlOf } from '../../src/core/recurring-control.ts';
+import type { RecurringStore, Resumption } from '../../src/core/recurring.ts';
 import { Schedule } from '../../src/core/schedule.ts';
 import { dateOf, microsOf } from '../../src/core/time.ts';
 import { Scheduler } from '../../src/executor/scheduler.ts';
@@ -294,6 +297,26 @@ forEachDriver(driver => {
       expect(await recurring().resume('r')).toBe(true);
 
       expect((await recurring().get('r'))!.nextFireAt).toEqual(dateOf(minute(1)));
+    });
+
+    test('whose cron is changed while it is resumed goes on with an occurrence of the new one', async () => {
+      await recurring().upsert('r', minutely);
+      await recurring().pause('r');
+      let reads = 0;
+      const store = first().recurring;
+      const changing = {
+        getRecurring: async (key: JobKey) => {
+          const job = await store.getRecurring(key);
+          if (reads++ === 0) await recurring().upsert('r', { ...minutely, cron: '30 12 * * *' });
+          return job;
+        },
+        resumeRecurring: (key: JobKey, resumption: Resumption) => store.resumeRecurring(key, resumption),
+      } as RecurringStore;
+
+      expect(await recurringControlOf('', changing, clock, () => {}).resume('r')).toBe(true);
+
+      const { cron, isPaused, nextFireAt } = (await recurring().get('r'))!;
+      expect([cron, isPaused, nextFireAt!.toISOString().slice(11)]).toEqual(['30 12 * * *', false, '12:30:00.000Z']);
     });
 
     test('that is paused while it is fired isn’t fired', async () => {

@@ -3,6 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Executor } from '../../src/executor/executor.ts';
+import { latch } from '../executor/support/latch.ts';
+import { untilBlocked } from '../adapter/store/contention.ts';
 import { forEachDriver } from '../support/orm.ts';
 import { useSeveral } from './support/several.ts';
 import { eventually } from './support/wait.ts';
@@ -11,7 +13,7 @@ const step = defineJob<object>()({ name: 'step' });
 const quiet = { pollInterval: '1h', maintenanceInterval: '1h', concurrency: 4 } as const;
 
 forEachDriver(driver => {
-  const { hosts } = useSeveral(driver, 1, { clock: systemClock });
+  const { hosts } = useSeveral(driver, 2, { clock: systemClock });
   const executors: Executor<never>[] = [];
   afterEach(async () => void (await Promise.all(executors.splice(0).map(executor => executor.stop()))));
 
@@ -54,4 +56,76 @@ forEachDriver(driver => {
       expect(commits).toBeGreaterThanOrEqual(2);
     },
   );
+
+  if (driver === 'postgresql') {
+    test('what waits for two jobs starts when both settle in transactions that do not see each other', async () => {
+      const { jobs, orm } = hosts[0]!;
+      const ran: string[] = [];
+      let settled = 0;
+      // Each transaction has settled its job, and the other one has not committed.
+      orm.em.getEventManager().registerSubscriber({
+        beforeTransactionCommit: async () => {
+          settled++;
+          await eventually(() => settled >= 2);
+        },
+      });
+      const executor = jobs.executor({
+        ...quiet,
+        handlers: [
+          jobs.handler(step, async job => {
+            ran.push(job.id);
+            await job.transactional(async () => {});
+          }),
+        ],
+      });
+      executors.push(executor as never);
+      await executor.start();
+
+      const after = ['a', 'b'].map(id => ({ scope: '', id }));
+      await jobs.submit([
+        step.create({}, { id: 'a' }),
+        step.create({}, { id: 'b' }),
+        step.create({}, { id: 'c', after }),
+      ]);
+
+      await eventually(() => ran.includes('c'));
+      await eventually(async () => (await jobs.admin.counts()).byState.succeeded === 3);
+    });
+
+    test('what is staged while its parent’s transaction commits starts with it', async () => {
+      const { jobs, orm } = hosts[0]!;
+      const ran: string[] = [];
+      const [isSettled, isStaged] = [latch(), latch()];
+      orm.em.getEventManager().registerSubscriber({
+        beforeTransactionCommit: async () => {
+          isSettled.open();
+          await isStaged.opened;
+        },
+      });
+      const executor = jobs.executor({
+        ...quiet,
+        handlers: [
+          jobs.handler(step, async job => {
+            ran.push(job.id);
+            await job.transactional(async () => {});
+          }),
+        ],
+      });
+      executors.push(executor as never);
+      await executor.start();
+      await jobs.submit(step.create({}, { id: 'parent' }));
+      await isSettled.opened;
+
+      const [other, after] = [hosts[1]!, [{ scope: '', id: 'parent' }]];
+      const staging = other.orm.em
+        .fork()
+        .transactional(em => other.jobs.stage(em, step.create({}, { id: 'child', after })));
+      await untilBlocked(other.orm);
+      isStaged.open();
+      await staging;
+
+      await eventually(() => ran.includes('child'));
+      await eventually(async () => (await jobs.admin.counts()).byState.succeeded === 2);
+    });
+  }
 });

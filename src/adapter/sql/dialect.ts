@@ -13,10 +13,10 @@ export interface SqlDialect {
   readonly hasNotifications: boolean;
   /** Whether a transaction can be given an isolation level. */
   readonly hasIsolationLevels: boolean;
-  /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */
-  needsTransaction(run: Run): Promise<boolean>;
+  /** Asked once, outside of a transaction. */
+  setup(run: Run): Promise<DatabaseSetup>;
   /** What surrounds the statements of one of the library's own transactions. */
-  transaction<T>(run: Run, work: (run: Run) => Promise<T>): Promise<T>;
+  transaction<T>(run: Run, work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T>;
 
   /** Inserts what is not there, by identity and by unique key; answers the keys of what it inserted. */
   insertJobs(run: Run, tables: Tables, rows: readonly NewJobRow[]): Promise<JobKeyRow[]>;
@@ -24,6 +24,8 @@ export interface SqlDialect {
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
   resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<MovedRow[]>;
+  /** Tells those who are ending the parents of committed jobs that these wait; waits for an end that is under way. */
+  touchParents(run: Run, tables: Tables, children: readonly RowKey[]): Promise<void>;
   /** Locks the rows of capped queues until the transaction's end. */
   lockQueues(run: Run, tables: Tables, names: readonly string[]): Promise<Row[]>;
   startJob(session: Session, start: Start): Promise<Row | undefined>;
@@ -33,6 +35,17 @@ export interface SqlDialect {
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
 }
+
+/** How a database is set up, where the library's transactions depend on it. */
+export interface DatabaseSetup {
+  /** Whether a single writing statement has to stand in a transaction of ours to behave as READ COMMITTED does. */
+  readonly needsTransaction: boolean;
+  /** Whether a commit may wait for others that only read. */
+  readonly hasWaitingCommit: boolean;
+}
+
+/** A job's key as the tables have it. */
+export type RowKey = readonly [scopeHash: string, id: string];
 
 export interface JobKeyRow extends Row {
   readonly scope_hash: string;
@@ -62,11 +75,13 @@ export interface Start {
   readonly executorId: string;
   readonly token: string;
   readonly now: Micros;
+  /** The queue whose row is locked and whose jobs are counted: only from it may a job be started below a cap. */
+  readonly lockedQueue: string | null;
 }
 
 /** Which awaiting jobs a resolve looks at: some, the children of some, or all; it moves at most so many. */
 export type Candidates = { readonly limit: number } & (
-  | { readonly of: 'keys' | 'children'; readonly keys: ReadonlyArray<readonly [scopeHash: string, id: string]> }
+  | { readonly of: 'keys' | 'children'; readonly keys: readonly RowKey[] }
   | { readonly of: 'all'; readonly keys?: undefined }
 );
 
@@ -80,7 +95,7 @@ export interface AttemptRow extends JobKeyRow {
   readonly token: string;
 }
 
-/** An attempt that was ended, the state that its job has now, and whether other jobs wait for that one. */
+/** An attempt that was ended, the state that its job has now, and whether other jobs may wait for that one. */
 export interface EndedRow extends AttemptRow {
   readonly state: string;
   /** A number on SQLite. */

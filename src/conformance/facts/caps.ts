@@ -1,5 +1,5 @@
 import { assert } from '../assert.ts';
-import { assertHas, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
+import { assertHas, assertUnchanged, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
 import { aClaim, anExecutor, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
 
@@ -148,6 +148,44 @@ export const caps = group('Caps', [
     assert.equal((await claimed()).length, 0, 'lowered to 2, two run');
     await on.queues.setQueueLimit('mails', null, null);
     assert.equal((await claimed()).length, 6, 'lifted');
+  }),
+
+  fact('a job of a full queue is not started by its key, and when there is room it is', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    const first = await started(on, { queue: 'mails' });
+    const job = await submitted(on, { queue: 'mails' });
+    await assertUnchanged(on, job, async () => {
+      assert.equal(await on.store.tryStart(keyOf(job), 'executor-1'), null);
+    });
+    assert.ok(await on.store.tryStart(keyOf(await submitted(on, { queue: 'others' })), 'executor-1'));
+
+    await settled(on, succeeded(first));
+    assertHas(await on.store.tryStart(keyOf(job), 'executor-1'), { ...keyOf(job), attempt: 1 });
+  }),
+
+  fact('a job that is started by its key counts below the cap', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.store.submit(someSubmissions(2, { queue: 'mails' }));
+    assert.ok(await on.store.tryStart(keyOf(await submitted(on, { queue: 'mails' })), 'executor-1'));
+
+    assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
+  }),
+
+  fact('six who start jobs of a capped queue by their keys at once never run more than the cap', async on => {
+    const handles = await on.handles(6);
+    await on.queues.setQueueLimit('mails', 2, null);
+
+    for (let round = 0; round < 4; round++) {
+      const jobs = someSubmissions(6, { queue: 'mails' });
+      await on.store.submit(jobs);
+      const answers = await Promise.all(
+        handles.map(({ store }, index) => store.tryStart(keyOf(jobs[index]!), 'executor-1')),
+      );
+
+      const attempts = answers.filter(attempt => attempt !== null);
+      assert.equal(attempts.length, 2);
+      await on.store.settle(attempts.map(attempt => succeeded(attempt)));
+    }
   }),
 
   fact('six executors who claim from a capped queue at once never run more than the cap', async on => {

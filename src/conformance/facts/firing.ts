@@ -70,7 +70,7 @@ export const firing = group('Firing', [
 
   fact('a fire of an unknown or a paused recurring job changes nothing', async on => {
     const job = await storedRecurring(on, on.clock.now());
-    await on.recurring.pauseRecurring(keyOf(job), true, null);
+    await on.recurring.pauseRecurring(keyOf(job));
 
     assert.deepEqual(await on.recurring.fire(aFiring(job, on.clock.now())), { won: false, created: 0 });
     assert.deepEqual(await on.recurring.fire({ ...aFiring(job, on.clock.now()), key: nobody }), {
@@ -216,7 +216,7 @@ export const firing = group('Firing', [
 
   fact('a job is made by hand also while the recurring job is paused', async on => {
     const job = await storedRecurring(on, on.clock.now());
-    await on.recurring.pauseRecurring(keyOf(job), true, null);
+    await on.recurring.pauseRecurring(keyOf(job));
 
     const made = await on.recurring.runRecurringNow(keyOf(job));
 

@@ -57,7 +57,7 @@ const moves: ReadonlyArray<
     'recurring',
     async on =>
       heardAfter(await storedRecurring(on, on.clock.now()), job =>
-        on.recurring.pauseRecurring(keyOf(job), false, null),
+        on.recurring.resumeRecurring(keyOf(job), { cron: job.cron, timeZone: job.timeZone, next: null }),
       ),
   ],
   [

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { microsOf } from '../../core/time.ts';
-import { idsOf, settled, started, stateOf, submitted } from '../arrange.ts';
-import { aClaim, someSubmissions, succeeded } from '../builders.ts';
+import { assertUnchanged, idsOf, settled, started, stateOf, submitted } from '../arrange.ts';
+import { aClaim, keyOf, someSubmissions, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 const tomorrow = new Date('2030-01-02T00:00:00Z');
@@ -17,6 +17,26 @@ export const pauses = group('Pauses', [
 
     await on.queues.setQueuePaused('mails', false, 'mia');
     assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts), [job.id]);
+  }),
+
+  fact('a job of a paused queue is not started by its key, and again when it is resumed', async on => {
+    const job = await submitted(on, { queue: 'mails' });
+    await on.queues.setQueueLimit('mails', 2, null);
+
+    await on.queues.setQueuePaused('mails', true, null);
+    await assertUnchanged(on, job, async () => {
+      assert.equal(await on.store.tryStart(keyOf(job), 'executor-1'), null);
+    });
+
+    await on.queues.setQueuePaused('mails', false, null);
+    assert.ok(await on.store.tryStart(keyOf(job), 'executor-1'));
+  }),
+
+  fact('a paused queue without a cap starts no job by its key', async on => {
+    const job = await submitted(on, { queue: 'mails' });
+    await on.queues.setQueuePaused('mails', true, null);
+
+    assert.equal(await on.store.tryStart(keyOf(job), 'executor-1'), null);
   }),
 
   fact('a paused queue takes submissions, and what it runs goes on', async on => {

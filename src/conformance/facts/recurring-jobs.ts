@@ -99,7 +99,7 @@ export const recurringJobs = group('Recurring jobs', [
       next: clock.now() + hour,
       occurrences: [clock.now()],
     });
-    await recurring.pauseRecurring(keyOf(job), true, null);
+    await recurring.pauseRecurring(keyOf(job));
 
     await recurring.upsertRecurring({ ...job, cron: '30 * * * *', nextFireAt: clock.now() + 2 * hour });
 
@@ -172,11 +172,40 @@ export const recurringJobs = group('Recurring jobs', [
   fact('a pause and its end say whether there is such a recurring job', async on => {
     const job = await storedRecurring(on, on.clock.now());
 
-    assert.equal(await on.recurring.pauseRecurring(keyOf(job), true, null), true);
+    assert.equal(await on.recurring.pauseRecurring(keyOf(job)), true);
     assertHas(await on.recurring.getRecurring(keyOf(job)), { isPaused: true, nextFireAt: on.clock.now() });
-    assert.equal(await on.recurring.pauseRecurring(keyOf(job), false, on.clock.now() + hour), true);
+    const resumption = { cron: job.cron, timeZone: job.timeZone, next: on.clock.now() + hour };
+    assert.equal(await on.recurring.resumeRecurring(keyOf(job), resumption), true);
     assertHas(await on.recurring.getRecurring(keyOf(job)), { isPaused: false, nextFireAt: on.clock.now() + hour });
-    assert.equal(await on.recurring.pauseRecurring(nobody, true, null), false);
+    assert.equal(await on.recurring.pauseRecurring(nobody), false);
+    assert.equal(await on.recurring.resumeRecurring(nobody, resumption), false);
+  }),
+
+  fact('a resumed recurring job that was not paused, or has no next occurrence, keeps the stored one', async on => {
+    const { recurring, clock } = on;
+    const job = await storedRecurring(on, clock.now());
+    const { cron, timeZone } = job;
+
+    await recurring.resumeRecurring(keyOf(job), { cron, timeZone, next: clock.now() + hour });
+    assertHas(await recurring.getRecurring(keyOf(job)), { isPaused: false, nextFireAt: clock.now() });
+
+    await recurring.pauseRecurring(keyOf(job));
+    await recurring.resumeRecurring(keyOf(job), { cron, timeZone, next: null });
+    assertHas(await recurring.getRecurring(keyOf(job)), { isPaused: false, nextFireAt: clock.now() });
+  }),
+
+  fact('a recurring job whose cron or time zone was changed since it was read is not resumed', async on => {
+    const { recurring, clock } = on;
+    const job = await storedRecurring(on, clock.now());
+    await recurring.pauseRecurring(keyOf(job));
+    const stored = await recurring.getRecurring(keyOf(job));
+    const { cron, timeZone } = job;
+    const next = clock.now() + hour;
+
+    assert.equal(await recurring.resumeRecurring(keyOf(job), { cron: '1 1 1 1 *', timeZone, next }), false);
+    assert.equal(await recurring.resumeRecurring(keyOf(job), { cron, timeZone: 'Asia/Tokyo', next }), false);
+
+    assert.deepEqual(await recurring.getRecurring(keyOf(job)), stored);
   }),
 
   fact('what is due is listed with the most overdue first, over all scopes and within the limit', async on => {
@@ -217,7 +246,7 @@ export const recurringJobs = group('Recurring jobs', [
     const { recurring, clock } = on;
     const job = await storedRecurring(on, clock.now());
     await storedRecurring(on, null);
-    await recurring.pauseRecurring(keyOf(job), true, null);
+    await recurring.pauseRecurring(keyOf(job));
 
     assert.deepEqual(await recurring.dueRecurring(10), { due: [], nextFireAt: null });
   }),

@@ -1,11 +1,12 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Attempt, Settlement } from '../../../src/core/attempt.ts';
 import { defineJob } from '../../../src/core/definition.ts';
 import type { JobState } from '../../../src/core/states.ts';
 import type { Submission } from '../../../src/core/submission.ts';
-import { AwaitingJobs } from '../../../src/executor/awaiting-jobs.ts';
+import { resolveAwaiting } from '../../../src/executor/resolve-awaiting.ts';
 import { useSeveral, type Host } from '../../engine/support/several.ts';
 import { forEachDriver } from '../../support/orm.ts';
+import { untilBlocked } from '../store/contention.ts';
 
 const step = defineJob<{ n: number }>()({ name: 'step' });
 const key = (id: string) => ({ scope: '', id });
@@ -17,9 +18,7 @@ forEachDriver(driver => {
   const first = () => hosts[0]!;
   const store = () => first().jobs.store;
   const rounds = driver === 'postgresql' ? 300 : 20;
-  const unsubscribe: Array<() => Promise<void>> = [];
   beforeEach(() => store().register({ id: 'e', name: 'e', host: 'h', leaseUntil: null, metadata: {} }));
-  afterEach(async () => void (await Promise.all(unsubscribe.splice(0).map(end => end()))));
 
   describe('a job', () => {
     const orders = permutations(['a', 'b', 'c']);
@@ -333,21 +332,93 @@ forEachDriver(driver => {
   });
 
   describe('none is left behind', () => {
-    test('when its parent ends beside the transaction that stages it, after the commit is heard of', async () => {
-      const awaiting = hear(first());
-      await raceOfStageAndEnd();
-      await awaiting.close();
+    test('when its parent ends beside the transaction that stages it, in a process that runs no executor', async () => {
+      await eachRound(async round => {
+        const attempt = await aRunning(`p${round}`);
+        await Promise.all([
+          stage(first(), job(`c${round}`, `p${round}`)),
+          hosts[1]!.jobs.store.settle([outcome(attempt, round % 3 === 0 ? 'failed' : 'succeeded')]),
+        ]);
+      });
 
       expect(await countOf('awaiting')).toBe(0);
       await expectEachToFollow();
     });
 
-    test('when its parent ends beside the transaction that stages it and nobody hears: one sweep finds it', async () => {
-      await raceOfStageAndEnd();
-      await new AwaitingJobs(store(), first().log).sweep();
+    if (driver === 'postgresql') {
+      test('when its parent ends before the transaction that stages it commits, in a process that runs no executor', async () => {
+        const [good, bad] = [await aRunning('good'), await aRunning('bad')];
+        const em = first().orm.em.fork();
+        await em.begin();
+        await first().jobs.stage(em, [job('a', 'good'), job('b', 'bad'), job('c', 'b')]);
+        await hosts[1]!.jobs.store.settle([outcome(good, 'succeeded'), outcome(bad, 'failed')]);
 
-      expect(await countOf('awaiting')).toBe(0);
-      await expectEachToFollow();
+        await em.commit();
+
+        expect([await stateOf('a'), await stateOf('b'), await stateOf('c')]).toEqual([
+          'queued',
+          'cancelled',
+          'cancelled',
+        ]);
+      });
+
+      test.each(['alone', 'in a group, behind another'] as const)(
+        'when it is committed while the settlement of its parent waits for a lock: %s',
+        async how => {
+          const [locked, parent] = [await aRunning('a'), await aRunning('b')];
+          const held = how === 'alone' ? parent : locked;
+          const lock = hosts[2]!.orm.em.fork();
+          await lock.begin();
+          await lock.execute(`select 1 from durable_job where id = '${held.id}' for update`);
+          const group = how === 'alone' ? [parent] : [locked, parent];
+          const settled = hosts[1]!.jobs.store.settle(group.map(attempt => outcome(attempt, 'succeeded')));
+          await untilBlocked(first().orm);
+
+          const staged = stage(first(), job('child', 'b'));
+          await (how === 'alone' ? untilBlocked(first().orm, 2) : staged);
+          expect(await stateOf('child')).toBe('awaiting');
+          await lock.commit();
+
+          await Promise.all([settled, staged]);
+          expect(await stateOf('child')).toBe('queued');
+        },
+      );
+
+      test('when its parent is recovered, or released with a cancel mark, behind a lock', async () => {
+        for (const how of ['recover', 'release'] as const) {
+          const [locked, parent] = [await aRunning(`a-${how}`), await aRunning(`b-${how}`)];
+          await store().cancel(key(`b-${how}`), {});
+          const lock = hosts[2]!.orm.em.fork();
+          await lock.begin();
+          await lock.execute(`select 1 from durable_job where id = '${locked.id}' for update`);
+          const ended =
+            how === 'recover'
+              ? hosts[1]!.jobs.store.recover([locked, parent], { requeue: 'never', reason: 'shutdown' })
+              : hosts[1]!.jobs.store.release([locked, parent]);
+          await untilBlocked(first().orm);
+
+          await stage(first(), job(`child-${how}`, `b-${how}`));
+          await lock.commit();
+
+          await ended;
+          expect(await stateOf(`child-${how}`)).toBe('cancelled');
+        }
+      });
+    }
+
+    test('by a crash between its commit and the look at its parents: one sweep finds it', async () => {
+      await first().jobs.submit([job('a'), job('b'), job('c', 'a'), job('d', 'b'), job('e', 'd')]);
+      const ended = `unique_hash = null, finished_at = 1`;
+      await first().orm.em.fork().execute(`update durable_job set state = 'succeeded', ${ended} where id = 'a'`);
+      await first().orm.em.fork().execute(`update durable_job set state = 'cancelled', ${ended} where id = 'b'`);
+
+      await resolveAwaiting(store());
+
+      expect([await stateOf('c'), await stateOf('d'), await stateOf('e')]).toEqual([
+        'queued',
+        'cancelled',
+        'cancelled',
+      ]);
     });
 
     test('when its parent ends beside the submit', async () => {
@@ -378,7 +449,6 @@ forEachDriver(driver => {
     });
 
     test('when it is staged under one that is cancelled beside it', async () => {
-      const awaiting = hear(first());
       await eachRound(async round => {
         await first().jobs.submit([job(`a${round}`), job(`b${round}`, `a${round}`)]);
         await Promise.all([
@@ -386,21 +456,10 @@ forEachDriver(driver => {
           hosts[1]!.jobs.store.cancel(key(`a${round}`), {}),
         ]);
       });
-      await awaiting.close();
 
       expect(await countOf('awaiting')).toBe(0);
       expect(await countOf('cancelled')).toBe(3 * rounds);
     });
-
-    async function raceOfStageAndEnd(): Promise<void> {
-      await eachRound(async round => {
-        const attempt = await aRunning(`p${round}`);
-        await Promise.all([
-          stage(first(), job(`c${round}`, `p${round}`)),
-          hosts[1]!.jobs.store.settle([outcome(attempt, round % 3 === 0 ? 'failed' : 'succeeded')]),
-        ]);
-      });
-    }
 
     async function expectEachToFollow(): Promise<void> {
       for (let round = 1; round <= rounds; round++) {
@@ -416,13 +475,6 @@ forEachDriver(driver => {
       }
     }
   });
-
-  /** As an executor does: resolves what was committed and waits. */
-  function hear({ jobs, log }: Host): AwaitingJobs {
-    const awaiting = new AwaitingJobs(jobs.store, log);
-    unsubscribe.push(jobs.store.subscribe(hint => hint.kind === 'awaiting' && awaiting.committed(hint.keys)));
-    return awaiting;
-  }
 
   async function stage({ jobs, orm }: Host, submission: Submission): Promise<void> {
     await orm.em.fork().transactional(em => jobs.stage(em, submission));

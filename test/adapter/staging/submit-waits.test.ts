@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { aSubmission, someSubmissions } from '../../support/builders.ts';
+import { Log } from '../../executor/support/log.ts';
+import { aSubmission, sendMail, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver, mikroOrmMajor } from '../../support/orm.ts';
 import { createHost, jobIds, untilBlocked, type Host, type HostOptions } from './host.ts';
 
@@ -16,6 +17,51 @@ forEachDriver(driver => {
     await em.commit();
     await everythingSent(host);
     expect(await jobIds(host)).toEqual(['staged']);
+    await dropOrm(host.orm);
+  });
+
+  test('beside a bare begin() on the only connection, every other call gives up as well, and works afterwards', async () => {
+    const { jobsOptions, ...pool } = oneConnection();
+    const host = await createHost(driver, { ...pool, jobsOptions: { ...jobsOptions, logger: new Log() } });
+    const { jobs } = host;
+    const executor = jobs.executor({ handlers: [jobs.handler(sendMail, () => {})] });
+    await jobs.submit(aSubmission({ id: 'job-1' }));
+    const calls: Array<[of: string, call: () => Promise<unknown>]> = [
+      ['jobs.scope()', () => jobs.scope('').get('job-1')],
+      ['jobs.scope()', () => jobs.scope('').attempts('job-1')],
+      ['jobs.scope()', () => jobs.scope('').list()],
+      ['jobs.scope()', () => jobs.scope('').runNow('job-1')],
+      ['jobs.scope()', () => jobs.scope('').cancel('job-1')],
+      ['jobs.scope()', () => jobs.scope('').retry('job-1')],
+      ['jobs.admin', () => jobs.admin.counts()],
+      ['jobs.admin', () => jobs.admin.lag()],
+      ['jobs.admin', () => jobs.admin.cancelAll({}, { limit: 10 })],
+      ['jobs.queues', () => jobs.queues.pause('default')],
+      ['jobs.queues', () => jobs.queues.list()],
+      ['jobs.recurring', () => jobs.recurring.upsert('r', { cron: '0 0 1 1 *', job: aSubmission() })],
+      ['jobs.recurring', () => jobs.recurring.resume('r')],
+      ['jobs.recurring', () => jobs.recurring.runNow('r')],
+      ['executor.start()', () => executor.start()],
+    ];
+    const em = host.orm.em.fork();
+    await em.begin();
+
+    const outcomes = await Promise.allSettled(calls.map(([, call]) => call()));
+    expect(outcomes).toEqual(
+      calls.map(([of]) => ({
+        status: 'rejected',
+        reason: expect.objectContaining({
+          code: 'CONNECTION_TIMEOUT',
+          message: expect.stringContaining(`${of} got no connection in time`),
+        }),
+      })),
+    );
+
+    await em.commit();
+    await everythingSent(host);
+    expect(await jobs.scope('').get('job-1')).toMatchObject({ state: 'queued', revision: 1 });
+    for (const [, call] of calls) await call();
+    await executor.stop();
     await dropOrm(host.orm);
   });
 

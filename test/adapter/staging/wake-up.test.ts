@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { RequestContext } from '@mikro-orm/core';
 import type { StoreHint } from '../../../src/core/store.ts';
+import { Jobs } from '../../../src/jobs.ts';
 import { aSubmission, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
 import { createHost, idsIn, openHost, useHost, type Host } from './host.ts';
@@ -37,6 +38,19 @@ forEachDriver(driver => {
 
     expect(await seen).toEqual(['job-1']);
     await stop();
+  });
+
+  test('a listener hears of what is committed through another Jobs on its ORM, and not when it has stopped', async () => {
+    const hints = listening(host);
+    const another = new Jobs({ orm: host.orm, notifications: false });
+
+    await another.submit(aSubmission());
+    await host.orm.em.fork().transactional(em => another.stage(em, aSubmission()));
+    expect([...hints]).toEqual([due, due]);
+
+    await hints.stop();
+    await another.submit(aSubmission());
+    expect([...hints]).toEqual([due, due]);
   });
 
   test('several stages in one transaction are one wake-up', async () => {

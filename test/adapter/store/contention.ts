@@ -69,8 +69,8 @@ export async function openTransaction({ driver, orm, clock }: TestJobs) {
   return { em, store, commit: () => em.commit(), rollback: () => em.rollback() };
 }
 
-/** Resolves once a statement on this PostgreSQL database waits for a lock. */
-export async function untilBlocked(orm: TestOrm): Promise<void> {
+/** Resolves once so many statements on this PostgreSQL database wait for a lock. */
+export async function untilBlocked(orm: TestOrm, count = 1): Promise<void> {
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-  while ((await orm.em.fork().execute(waiting)).length === 0) await nextTurn();
+  while ((await orm.em.fork().execute(waiting)).length < count) await nextTurn();
 }

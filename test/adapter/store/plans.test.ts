@@ -49,6 +49,10 @@ const cases: Case[] = [
     index: 'durable_job_unique',
   },
   {
+    call: 'submit of a job that waits for a running one',
+    ask: ({ store }, attempt) => store.submit([aSubmission({ after: [keyOf(attempt)] })]),
+  },
+  {
     call: 'submit of a batch that conflicts',
     ask: ({ store }, attempt) => {
       const conflicting = [aSubmission(), aSubmission({ id: attempt.id, payload: 'another' })];

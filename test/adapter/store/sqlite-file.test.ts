@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { someSubmissions, type TestJobs } from '../../support/builders.ts';
+import { jobEntities } from '../../../src/entities/index.ts';
+import { createJobs, someSubmissions, type TestJobs } from '../../support/builders.ts';
 import { spawnNode } from '../../support/child.ts';
-import { dbNameOf, drivers, type TestOrm } from '../../support/orm.ts';
+import { dbNameOf, drivers, dropOrm, type TestOrm } from '../../support/orm.ts';
 import { useSeveralJobs } from './contention.ts';
 import { aDueJob, aRunningJob, countJobs, dueJobs, keyOf, outcomes, rescheduled, stored, succeeded } from './given.ts';
 
@@ -124,6 +125,30 @@ describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', dri
     expect(await busyTimeout(on.orm)).toBe(hostsTimeout);
   });
 
+  test('in rollback-journal mode a commit waits for a reader without stopping this process', async () => {
+    const journaled = await createJobs(driver, { file: true });
+    const reading = await openWithoutWal(journaled.orm);
+    // Who waited for the reader as long as the host would, in the commit, would outlast this test.
+    await setBusyTimeout(journaled.orm, 70_000);
+    const attempt = await aRunningJob(journaled);
+    const reader = reading.em.fork();
+    await reader.begin();
+    await reader.execute('select count(*) from durable_job');
+    let isDone = false;
+
+    const settling = journaled.store.settle([succeeded(attempt)]).finally(() => (isDone = true));
+    for (let tick = 0; tick < 5; tick++) await new Promise(resolve => setTimeout(resolve, 1));
+    const wasDoneBefore = isDone;
+    await reader.commit();
+
+    expect(await settling).toEqual([{ answer: 'settled', state: 'succeeded' }]);
+    expect(wasDoneBefore).toBe(false);
+    expect(await busyTimeout(journaled.orm)).toBe(70_000);
+    expect((await stored(journaled, attempt)).job!.state).toBe('succeeded');
+    await reading.close(true);
+    await dropOrm(journaled.orm);
+  });
+
   test('a write that is refused leaves the host its own busy_timeout, and nothing written', async () => {
     const attempt = await aRunningJob(on, { maxAttempts: 1 });
     const before = await stored(on, attempt);
@@ -164,6 +189,14 @@ describe.each(drivers.filter(driver => driver === 'sqlite'))('on a %s file', dri
     );
     expect(Number(wrong!.count)).toBe(0);
   });
+
+  /** As the only connection, the first one takes the file out of WAL mode, in which the test's ORMs open it. */
+  async function openWithoutWal(orm: TestOrm): Promise<TestOrm> {
+    await orm.em.execute('pragma journal_mode = delete');
+    const { MikroORM } = await import('@mikro-orm/sqlite');
+
+    return (await MikroORM.init({ entities: jobEntities, dbName: dbNameOf(orm) })) as unknown as TestOrm;
+  }
 
   async function setBusyTimeout(orm: TestOrm, ms: number): Promise<void> {
     await orm.em.execute(`pragma busy_timeout = ${ms}`);

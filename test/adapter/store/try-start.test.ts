@@ -2,7 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { useJobs, type TestJobs } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
 import { activeStates, finishedStates } from '../../../src/core/states.ts';
-import { scopeHash } from '../../../src/core/scope.ts';
 import { aDueJob, aJobIn, ended, keyOf, rescheduled, setColumns, start, stored, withoutChecks } from './given.ts';
 
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -129,15 +128,14 @@ forEachDriver(driver => {
 
   test('where the attempt cannot be written, the job is not started', async () => {
     const key = await aDueJob(on);
-    await on.orm.em.fork().execute(
-      `insert into durable_job_attempt (scope_hash, job_id, ordinal, token, executor_id, state, progress, started_at, ended_at)
-         values (?, ?, 1, 'another', 'executor-0', 'failed', 0, 1, 1)`,
-      [scopeHash(key.scope), key.id],
-    );
     const before = await stored(on, key);
 
-    await expect(on.store.tryStart(key, 'executor-1')).rejects.toThrow(/unique|duplicate/i);
+    const execute = (sql: string) => on.orm.em.fork().execute(sql);
+    await execute('alter table durable_job_attempt rename to attempts_elsewhere');
 
+    await expect(on.store.tryStart(key, 'executor-1')).rejects.toMatchObject({ code: 'SCHEMA_MISSING' });
+
+    await execute('alter table attempts_elsewhere rename to durable_job_attempt');
     expect(await stored(on, key)).toEqual(before);
     expect(before.job).toMatchObject({ state: 'queued', attempt_count: 0 });
   });

@@ -12,7 +12,7 @@ export function ownedAttempts(t: Tables, attempts: readonly AttemptKeyRow[]): St
       select * from json_to_recordset(${JSON.stringify(attempts)}::json) as o(scope_hash varchar, id varchar, ordinal integer, token varchar)
     ),
     owned as materialized (
-      select asked.*, j.cancel_requested_at, j.on_interrupt, j.attempt_count, j.attempt_limit
+      select asked.*, j.cancel_requested_at, j.on_interrupt, j.attempt_count, j.attempt_limit, j.revision
       from asked
       join ${t.job} j on j.scope_hash = asked.scope_hash and j.id = asked.id and j.state = 'running' and j.attempt_token = asked.token
       join ${t.attempt} a on a.scope_hash = asked.scope_hash and a.job_id = asked.id and a.ordinal = asked.ordinal

@@ -14,6 +14,7 @@ import { resolveJobs } from './resolve-jobs.ts';
 import { settleAttempt } from './settle-attempt.ts';
 import { settleAttempts } from './settle-attempts.ts';
 import { startJob } from './start-job.ts';
+import { touchParents } from './touch-parents.ts';
 
 /** PostgreSQL: every move is one statement, so it is atomic without a transaction around it. */
 export const postgresqlDialect: SqlDialect = {
@@ -22,9 +23,9 @@ export const postgresqlDialect: SqlDialect = {
   hasIsolationLevels: true,
 
   // A host may have made another level its default; there a lone update would fail where it should wait and look again.
-  needsTransaction: async run => {
+  setup: async run => {
     const [row] = await run(sql`select current_setting('transaction_isolation') as level`);
-    return row?.level !== 'read committed';
+    return { needsTransaction: row?.level !== 'read committed', hasWaitingCommit: false };
   },
 
   transaction: (run, work) => work(run),
@@ -34,6 +35,7 @@ export const postgresqlDialect: SqlDialect = {
     return (await run(rows.length === 1 ? insertJob(tables, only!) : insertJobs(tables, rows))) as JobKeyRow[];
   },
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
+  touchParents: async (run, tables, children) => void (await run(touchParents(tables, children))),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),
   startJob: async ({ write, tables }, start) => (await write(startJob(tables, start)))[0],

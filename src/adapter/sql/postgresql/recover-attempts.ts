@@ -2,9 +2,9 @@ import type { Recovery } from '../../../core/store.ts';
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
-import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
 import { ownedAttempts } from './owned-attempts.ts';
+import { mayBeParent } from './may-be-parent.ts';
 
 /** Ends attempts whose owner is gone and decides their jobs in the same statement: nobody sees "interrupted, about to be queued". */
 export function recoverAttempts(
@@ -44,7 +44,8 @@ export function recoverAttempts(
       from decided d
       where a.scope_hash = d.scope_hash and a.job_id = d.id and a.ordinal = d.ordinal and a.token = d.token
     )
-    select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
+    select scope_hash, id, ordinal, token, new_state as state,
+           ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision' })} as is_parent
     from decided as ended
   `;
 }

@@ -1,9 +1,9 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
-import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
 import { ownedAttempts } from './owned-attempts.ts';
+import { mayBeParent } from './may-be-parent.ts';
 
 /** Undoes claims. A mark is looked at here too: a released job that keeps one would be queued for nobody. */
 export function releaseAttempts(t: Tables, attempts: readonly AttemptKeyRow[], now: Micros): Statement {
@@ -37,7 +37,8 @@ export function releaseAttempts(t: Tables, attempts: readonly AttemptKeyRow[], n
       where d.new_state = 'cancelled'
         and a.scope_hash = d.scope_hash and a.job_id = d.id and a.ordinal = d.ordinal and a.token = d.token
     )
-    select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
+    select scope_hash, id, ordinal, token, new_state as state,
+           ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision' })} as is_parent
     from decided as ended
   `;
 }

@@ -1,8 +1,8 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
-import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
+import { mayBeParent } from './may-be-parent.ts';
 
 /**
  * Settles one attempt, as `settleAttempts` does a group: there is no order to lock in, so the job's own update reads the mark, and
@@ -36,7 +36,7 @@ export function settleAttempt(t: Tables, settlement: SettlementRow, now: Micros)
           where a.scope_hash = ${scopeHash} and a.job_id = ${id} and a.ordinal = ${ordinal} and a.token = ${token}
             and a.state = 'running'
         )
-      returning j.scope_hash, j.id, j.state
+      returning j.scope_hash, j.id, j.state, j.revision
     )
     update ${t.attempt} a
     set state = case when ended.state = 'cancelled' then 'cancelled' else ${outcome === 'rescheduled' ? 'failed' : outcome} end,
@@ -49,6 +49,6 @@ export function settleAttempt(t: Tables, settlement: SettlementRow, now: Micros)
     from ended
     where a.scope_hash = ${scopeHash} and a.job_id = ${id} and a.ordinal = ${ordinal} and a.token = ${token}
     returning ended.scope_hash, ended.id, a.ordinal, a.token, ended.state,
-              ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
+              ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision - 1' })} as is_parent
   `;
 }

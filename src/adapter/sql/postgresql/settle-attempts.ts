@@ -1,20 +1,20 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
-import { isParent } from '../shared/is-parent.ts';
 import { sql, type Statement } from '../statement.ts';
+import { mayBeParent } from './may-be-parent.ts';
 
 /**
  * Settles a group. The jobs are locked first, in key order (unordered groups deadlocked 320 times in 300 rounds), and the cancel
  * mark is read from the locked row, so a cancel that was committed first is seen. Then the attempts end, and with them their
- * jobs: a job whose attempt row is gone is not touched. Says which of the ended are somebody's parents.
+ * jobs: a job whose attempt row is gone is not touched. Says which of the ended may be somebody's parents.
  *
  * Only a running job has a token. Asked for the state as well, the planner would read all that runs, and ran, instead of the keys.
  */
 export function settleAttempts(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
   return sql`
     with decided as materialized (
-      select o.*, case
+      select o.*, j.revision, case
         when j.cancel_requested_at is not null then 'cancelled'
         when o.outcome in ('rescheduled', 'snoozed') then 'queued'
         else o.outcome
@@ -59,7 +59,8 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
       from attempts d
       where j.scope_hash = d.scope_hash and j.id = d.id and j.attempt_token = d.token
     )
-    select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
+    select scope_hash, id, ordinal, token, new_state as state,
+           ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision' })} as is_parent
     from attempts as ended
   `;
 }

@@ -3,8 +3,8 @@ import type { Tables } from '../../tables.ts';
 import type { Start } from '../dialect.ts';
 import { sql, type Statement } from '../statement.ts';
 
-/** Starts one job by its key: state, due time and budget are judged by the update itself, so of many starters one wins. */
-export function startJob(t: Tables, { scopeHash, id, executorId, token, now }: Start): Statement {
+/** Starts one job by its key: state, due time, budget and queue are judged by the update itself, so of many starters one wins. */
+export function startJob(t: Tables, { scopeHash, id, executorId, token, now, lockedQueue }: Start): Statement {
   return sql`
     with started as (
       update ${t.job} j
@@ -12,6 +12,10 @@ export function startJob(t: Tables, { scopeHash, id, executorId, token, now }: S
           progress = 0, progress_message = null, revision = j.revision + 1
       where j.scope_hash = ${scopeHash} and j.id = ${id} and j.state = 'queued' and j.cancel_requested_at is null
         and j.next_run_at <= ${now} and j.attempt_count < j.attempt_limit
+        and not exists (
+          select 1 from ${t.queue} q
+          where q.name = j.queue and (q.paused or (q.max_running is not null and q.name <> ${lockedQueue ?? ''}))
+        )
         and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
       returning j.*
     ),

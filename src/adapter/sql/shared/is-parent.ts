@@ -3,7 +3,7 @@ import { Raw, sql, type Statement } from '../statement.ts';
 
 /**
  * Whether other jobs wait for the job of a row; served by `durable_job_dependency_resolve`. Spares most settlements the statement
- * that looks after children: one that commits in the same moment is found by its own look, or by the maintenance.
+ * that looks after children.
  */
 export function isParent(t: Tables, row: { readonly scopeHash: string; readonly id: string }): Statement {
   return sql`exists (

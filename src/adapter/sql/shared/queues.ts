@@ -30,6 +30,15 @@ export function readQueues(t: Tables): Statement {
   return sql`select name, paused, max_running, changed_by, updated_at from ${t.queue} order by name`;
 }
 
+/** The queue of a queued job, if it has a cap and isn't paused. */
+export function cappedQueueOf(t: Tables, scopeHash: string, id: string): Statement {
+  return sql`
+    select q.name
+    from ${t.job} j join ${t.queue} q on q.name = j.queue
+    where j.scope_hash = ${scopeHash} and j.id = ${id} and j.state = 'queued' and q.max_running is not null and not q.paused
+  `;
+}
+
 /** What runs of capped queues; served by `durable_job_running_queue`. */
 export function countRunning(t: Tables, queues: readonly string[]): Statement {
   return sql`

@@ -1,4 +1,4 @@
-import type { RecurringUpsert } from '../../../core/recurring.ts';
+import type { RecurringUpsert, Resumption } from '../../../core/recurring.ts';
 import { scopeHash } from '../../../core/scope.ts';
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
@@ -87,20 +87,30 @@ export function nextRecurring(t: Tables, limit: number): Statement {
   `;
 }
 
-/** What isn't paused can't be resumed: its next occurrence may be due, and must not be passed over. */
-export function pauseRecurring(
+export function pauseRecurring(t: Tables, hash: string, id: string, now: Micros): Statement {
+  return sql`
+    update ${t.recurring} set paused = ${true}, updated_at = ${now}
+    where scope_hash = ${hash} and id = ${id}
+    returning id
+  `;
+}
+
+/**
+ * What isn't paused can't be resumed: its next occurrence may be due, and must not be passed over. Nor what was changed since the
+ * next occurrence was found.
+ */
+export function resumeRecurring(
   t: Tables,
   hash: string,
   id: string,
-  isPaused: boolean,
-  next: Micros | null,
+  { cron, timeZone, next }: Resumption,
   now: Micros,
 ): Statement {
   return sql`
     update ${t.recurring}
     set next_fire_at = case when paused then coalesce(${next}, next_fire_at) else next_fire_at end,
-        paused = ${isPaused}, updated_at = ${now}
-    where scope_hash = ${hash} and id = ${id}
+        paused = ${false}, updated_at = ${now}
+    where scope_hash = ${hash} and id = ${id} and cron = ${cron} and time_zone = ${timeZone}
     returning id
   `;
 }

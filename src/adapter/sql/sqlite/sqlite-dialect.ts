@@ -7,7 +7,7 @@ import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../d
 import { insertJob } from '../shared/insert-job.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
-import type { Statement } from '../statement.ts';
+import { sql, type Statement } from '../statement.ts';
 import { claimJobs } from './claim-jobs.ts';
 import { deleteAttempts } from './delete-attempts.ts';
 import { endAttempts, type AttemptEnd } from './end-attempts.ts';
@@ -28,7 +28,10 @@ export const sqliteDialect: SqlDialect = {
   name: 'sqlite',
   hasNotifications: false,
   hasIsolationLevels: false,
-  needsTransaction: () => Promise.resolve(true),
+  setup: async run => {
+    const [row] = await run(sql`pragma journal_mode`);
+    return { needsTransaction: true, hasWaitingCommit: row?.journal_mode !== 'wal' };
+  },
   transaction: withShortBusyTimeout,
 
   insertJobs: async (run, tables, rows) => {
@@ -37,6 +40,8 @@ export const sqliteDialect: SqlDialect = {
   },
 
   resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
+  // One writes at a time: who ends a job sees all children that were committed, and theirs is the next look.
+  touchParents: () => Promise.resolve(),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: (session, claim) => {
     const tokens = Array.from({ length: claim.limit }, () => uuidV4());
