@@ -38,8 +38,12 @@ function giveBackAtEnd(): (client: Client) => void {
 }
 
 function giveBack(client: Client): void {
+  const { release } = client;
+  // Whoever still waits for an answer gives it back again, and should hear why its statement failed, not of that.
+  client.release = () => {};
+
   try {
-    client.release?.(true);
+    release?.(true);
   } catch {
     // Given back already, by whoever noticed first.
   }
