@@ -2,7 +2,7 @@ import * as postgresql from './0002-durable-dependencies-queues-recurring/postgr
 import * as sqlite from './0002-durable-dependencies-queues-recurring/sqlite.ts';
 import { JobMigration } from './job-migration.ts';
 
-/** Makes the tables of dependencies, queues and recurring jobs, and an index of awaiting jobs. */
+/** Makes the tables of dependencies, queues and recurring jobs, an index of awaiting jobs, and the queue that a moved one came from. */
 export class Migration20261130000001_durable_dependencies_queues_recurring extends JobMigration {
   override up(): void {
     this.addFor({ postgresql: postgresql.createTables, sqlite: sqlite.createTables });

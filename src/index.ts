@@ -19,12 +19,15 @@ export {
   finishedStates,
   jobStates,
   type AttemptState,
+  type FinishedState,
   type JobState,
 } from './core/states.ts';
 export { failureReasons, type FailureReason } from './core/failure-reason.ts';
 export type { AttemptSnapshot, JobSnapshot, Matched, StageResult } from './core/snapshot.ts';
-export type { Control } from './core/control.ts';
-export type { CancelAnswer, RetryAnswer, RunNowAnswer } from './core/store.ts';
+export type { Control, ResurrectOptions } from './core/control.ts';
+export type { DeadLetterFilter, DeadLetters, ScopedDeadLetterFilter } from './core/dead-letters.ts';
+export type { Retention } from './core/retention.ts';
+export type { CancelAnswer, ResurrectAnswer, RetryAnswer, RunNowAnswer } from './core/store.ts';
 export { Executor } from './executor/executor.ts';
 export type { HandlerResult, RegisteredHandler, RunningJob } from './core/handler.ts';
 export { AttemptAbortedError, type AbortWhy } from './core/abort-reason.ts';
@@ -35,6 +38,7 @@ export {
   PayloadInvalidError,
   ResultInvalidError,
 } from './core/handler-errors.ts';
+export { RepairMismatchError, UpdateRefusedError } from './core/control-errors.ts';
 export {
   AmbientTransactionError,
   AttemptMissingError,
@@ -53,7 +57,6 @@ export {
   TransactionControlError,
   TransactionRequiredError,
   UnsupportedDriverError,
-  UpdateRefusedError,
   type IdentityDifference,
 } from './core/errors.ts';
 export {
@@ -87,12 +90,15 @@ export type {
   JobStore,
   ProgressAnswer,
   ProgressReport,
+  PruneAnswer,
+  PrunePolicy,
   RecoverAnswer,
   RecoverLapsedAnswer,
   Recovery,
   ReleaseAnswer,
   RenewAnswer,
   ResolveAnswer,
+  Resurrection,
   RunningFilter,
   SettleAnswer,
   StoreCapabilities,
@@ -107,6 +113,7 @@ export type {
   JobQueries,
   ListedJob,
   ListPosition,
+  ReasonCount,
 } from './core/queries.ts';
 export type {
   Admin,
@@ -133,6 +140,7 @@ export type {
 export { CreationClock } from './core/clock.ts';
 export { occurrenceOf } from './core/occurrence-of.ts';
 export { refuseCircle } from './core/refuse-circle.ts';
+export { refuseForeignRepair } from './core/refuse-foreign-repair.ts';
 export { differencesBetween, type RequestFields } from './core/same-request.ts';
 export type { Micros } from './core/time.ts';
 

@@ -22,9 +22,11 @@ import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
 import { adminOf, type Admin } from './core/admin.ts';
 import { checkedClock, CreationClock, systemClock, type Clock } from './core/clock.ts';
+import { checkedConnectionTimeout, checkedNotifications } from './core/connection-options.ts';
 import { controlOf, type Control } from './core/control.ts';
 import type { AnyDefinition } from './core/definition.ts';
-import { durationMs, type Duration } from './core/duration.ts';
+import { deadLettersOf, type DeadLetters } from './core/dead-letters.ts';
+import type { Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
 import { knownExecutorOptions, type ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
@@ -89,6 +91,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly queues: QueueControl;
   /** Reads and actions over all scopes, for operators. */
   readonly admin: Admin;
+  /** Jobs that have ended in vain, over all scopes: to look at, to run again, to delete. */
+  readonly deadLetters: DeadLetters;
   readonly #em: Em;
   readonly #staging: StagingParts;
   readonly #submitter: Submitter;
@@ -141,6 +145,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       jobs: storeOn(patient('jobs.scope()')),
       recurring: recurringOn(patient('jobs.recurring')),
     };
+    this.deadLetters = deadLettersOf(storeOn(patient('jobs.deadLetters')), enter, logger);
     this.#staging = { em, dialect, creationClock, commits };
     this.#submitter = new Submitter({
       session,
@@ -212,9 +217,13 @@ export class Jobs<Em extends EntityManager = EntityManager> {
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    return controlOf(scope, this.#controlled, this.#executorHost.clock, operation => {
-      this.#refuseTransaction(operation, 'Call it before or after the transaction.');
-    });
+    return controlOf(
+      scope,
+      this.#controlled,
+      this.#executorHost.clock,
+      operation => this.#refuseTransaction(operation, 'Call it before or after the transaction.'),
+      this.#executorHost.logger,
+    );
   }
 
   /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */
@@ -275,27 +284,4 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
     connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
     notifications: checkedNotifications(notifications),
   };
-}
-
-/** A timer takes a longer time for none at all. */
-function checkedConnectionTimeout(timeout: Duration): number {
-  const ms = durationMs(timeout, 'connectionTimeout');
-  if (ms > 2_147_483_647) {
-    throw new InvalidOptionError('connectionTimeout', 'be at most 24 days', timeout);
-  }
-
-  return ms;
-}
-
-function checkedNotifications(notifications: unknown): false | { readonly connectionString: string | null } {
-  if (typeof notifications === 'boolean') {
-    return notifications && { connectionString: null };
-  }
-
-  const { connectionString, ...others } = (notifications ?? {}) as { connectionString?: unknown };
-  if (Object.keys(others).length > 0 || typeof connectionString !== 'string' || connectionString === '') {
-    throw new InvalidOptionError('notifications', 'be true, false or { connectionString }', notifications);
-  }
-
-  return { connectionString };
 }

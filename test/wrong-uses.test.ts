@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Admin } from '../src/core/admin.ts';
+import type { DeadLetters } from '../src/core/dead-letters.ts';
 import type { Control } from '../src/core/control.ts';
 import { InvalidOptionError, type JobsError } from '../src/core/errors.ts';
 import type { Message } from '../src/core/message.ts';
@@ -18,6 +19,7 @@ interface Host {
   readonly jobs: Untyped<Jobs>;
   readonly scope: Untyped<Control>;
   readonly admin: Untyped<Admin>;
+  readonly deadLetters: Untyped<DeadLetters>;
   readonly queues: Untyped<QueueControl>;
   readonly recurring: Untyped<RecurringControl>;
   readonly unitOfWork: Untyped<Jobs['unitOfWork']>;
@@ -46,7 +48,10 @@ const misspelt: WrongUse[] = [
   ['admin.executors()', 'al', ({ admin }) => admin.executors({ al: true })],
   ['admin.cancelAll()', 'previw', ({ admin }) => admin.cancelAll({}, { limit: 1, previw: true })],
   ['admin.cancelAll(), its filter', 'queue', ({ admin }) => admin.cancelAll({ queue: 'mail' }, { limit: 1 })],
-  ['admin.retryAll()', 'reason', ({ admin }) => admin.retryAll({}, { limit: 1, reason: 'x' })],
+  ['deadLetters.retry()', 'why', ({ deadLetters }) => deadLetters.retry({}, { limit: 1, why: 'x' })],
+  ['deadLetters.resurrect()', 'by', ({ deadLetters }) => deadLetters.resurrect({}, { limit: 1, by: 'ann' })],
+  ['deadLetters.purge(), its filter', 'names', ({ deadLetters }) => deadLetters.purge({ names: ['a'] }, { limit: 1 })],
+  ['scope.resurrect()', 'repair', ({ scope }) => scope.resurrect('a', { repair: {} })],
   ['queues.pause()', 'by', ({ queues }) => queues.pause('mail', { by: 'ann' })],
   ['queues.resume()', 'by', ({ queues }) => queues.resume('mail', { by: 'ann' })],
   ['queues.limit()', 'by', ({ queues }) => queues.limit('mail', 1, { by: 'ann' })],
@@ -109,7 +114,7 @@ const hosts: WrongUse[] = [
 
 const filters: WrongUse[] = [
   ['a state that is none', 'states', ({ admin }) => admin.cancelAll({ states: ['faild'] }, { limit: 1 })],
-  ['a reason that is none', 'reasons', ({ admin }) => admin.retryAll({ reasons: ['time_out'] }, { limit: 1 })],
+  ['a reason that is none', 'reasons', ({ admin }) => admin.cancelAll({ reasons: ['time_out'] }, { limit: 1 })],
   ['a state that is no list', 'states', ({ scope }) => scope.list({ states: 'failed' })],
   ['queues that are numbers', 'queues', ({ admin }) => admin.counts({ queues: [1] })],
   ['an instant that is text', 'createdFrom', ({ admin }) => admin.list({ createdFrom: '2030-01-01' })],
@@ -117,7 +122,7 @@ const filters: WrongUse[] = [
   ['a scope that is no text', 'scope', ({ admin }) => admin.list({ scope: 5 })],
   ['a recurring id that is no text', 'recurringId', ({ admin }) => admin.list({ recurringId: 5 })],
   ['a reason over 1 KiB', 'reason', ({ admin }) => admin.cancelAll({}, { limit: 1, reason: 'x'.repeat(1025) })],
-  ['an actor that is empty', 'actor', ({ admin }) => admin.retryAll({}, { limit: 1, actor: '' })],
+  ['an actor that is empty', 'actor', ({ deadLetters }) => deadLetters.retry({}, { limit: 1, actor: '' })],
   ['a missed that is more', 'missed', ({ recurring }) => recurring.upsert('a', { ...daily, missed: { upTo: 1, from: 1 } })],
 ]; // prettier-ignore
 
@@ -140,7 +145,7 @@ const numbers: [option: string, call: (value: unknown) => (host: Host) => unknow
   ['timeout', value => ({ scope }) => scope.wait('a', { timeout: value })],
   ['limit', value => ({ admin }) => admin.list({}, { limit: value })],
   ['limit', value => ({ admin }) => admin.cancelAll({}, { limit: value })],
-  ['limit', value => ({ admin }) => admin.retryAll({}, { limit: value })],
+  ['limit', value => ({ deadLetters }) => deadLetters.retry({}, { limit: value })],
   ['maxRunning', value => ({ queues }) => queues.limit('mail', value)],
   ['occurrences', value => ({ recurring }) => recurring.list({ occurrences: value })],
   ['missed', value => ({ recurring }) => recurring.upsert('a', { ...daily, missed: { upTo: value } })],
@@ -227,8 +232,8 @@ forEachDriver(driver => {
 });
 
 function hostOn(orm: TestOrm, jobs: Jobs): Host {
-  const { admin, queues, recurring, unitOfWork } = jobs;
-  return { orm, jobs, scope: jobs.scope(''), admin, queues, recurring, unitOfWork } as unknown as Host;
+  const { admin, deadLetters, queues, recurring, unitOfWork } = jobs;
+  return { orm, jobs, scope: jobs.scope(''), admin, deadLetters, queues, recurring, unitOfWork } as unknown as Host;
 }
 
 function jobsWith(options: unknown): Jobs {

@@ -4,6 +4,7 @@ export function createTables(schema?: string): string[] {
   const prefix = schema ? `"${schema}".` : '';
 
   return [
+    `alter table ${prefix}"durable_job" add column "initial_queue" varchar(255) null`,
     `create index "durable_job_awaiting" on ${prefix}"durable_job" (scope_hash, id) where state = 'awaiting'`,
     `create index "durable_job_recurring" on ${prefix}"durable_job" (scope_hash, recurring_id, created_at desc) where recurring_id is not null`,
 
@@ -13,7 +14,7 @@ export function createTables(schema?: string): string[] {
       "parent_id" varchar(128) not null,
       primary key ("scope_hash", "job_id", "parent_id")
     )`,
-    `create index "durable_job_dependency_resolve" on ${prefix}"durable_job_dependency" (scope_hash, parent_id)`,
+    `create index "durable_job_dependency_resolve" on ${prefix}"durable_job_dependency" (scope_hash, parent_id, job_id)`,
 
     `create table ${prefix}"durable_job_queue" (
       "name" varchar(255) not null,
@@ -70,5 +71,6 @@ export function dropTables(schema?: string): string[] {
     `drop table ${prefix}"durable_job_dependency"`,
     `drop index ${prefix}"durable_job_recurring"`,
     `drop index ${prefix}"durable_job_awaiting"`,
+    `alter table ${prefix}"durable_job" drop column "initial_queue"`,
   ];
 }

@@ -4,6 +4,7 @@ import { oneLine } from '../one-line.ts';
 
 export function createTables(): string[] {
   return [
+    `alter table "durable_job" add column "initial_queue" text null`,
     `create index "durable_job_awaiting" on "durable_job" (scope_hash, id) where state = 'awaiting'`,
     `create index "durable_job_recurring" on "durable_job" (scope_hash, recurring_id, created_at desc) where recurring_id is not null`,
 
@@ -13,7 +14,7 @@ export function createTables(): string[] {
       "parent_id" text not null,
       primary key ("scope_hash", "job_id", "parent_id")
     )`,
-    `create index "durable_job_dependency_resolve" on "durable_job_dependency" (scope_hash, parent_id)`,
+    `create index "durable_job_dependency_resolve" on "durable_job_dependency" (scope_hash, parent_id, job_id)`,
 
     `create table "durable_job_queue" (
       "name" text not null,
@@ -68,5 +69,6 @@ export function dropTables(): string[] {
     `drop table "durable_job_dependency"`,
     `drop index "durable_job_recurring"`,
     `drop index "durable_job_awaiting"`,
+    `alter table "durable_job" drop column "initial_queue"`,
   ];
 }

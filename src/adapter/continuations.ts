@@ -1,14 +1,11 @@
 import type { Clock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { scopeHash } from '../core/scope.ts';
-import type { JobSnapshot } from '../core/snapshot.ts';
-import type { ResolveAnswer, RetryAnswer } from '../core/store.ts';
+import type { ResolveAnswer, ResurrectAnswer } from '../core/store.ts';
 import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
 import type { Candidates, EndedRow, MovedRow, RowKey, SqlDialect } from './sql/dialect.ts';
 import type { StoreParts } from './store-parts.ts';
-import { deadParents } from './sql/shared/retry-job.ts';
-import { whyNotRetried } from './write-or-tell.ts';
 
 /** The ends that decide about children; an interrupted parent keeps them waiting. */
 const endsForChildren: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
@@ -67,20 +64,15 @@ export class Continuations {
     }
   }
 
-  /** Of a job that waits again since its retry. */
-  async afterRetry(key: JobKey): Promise<RetryAnswer> {
-    const { queued, cancelled } = await this.resolve([key], 1);
-    return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
+  /** A job that is gone counts as cancelled; those that were deleted because nobody awaits them may have a child since. */
+  async afterDeletion(deleted: readonly MovedRow[]): Promise<void> {
+    await this.afterEnding(deleted.map(row => ({ ...row, state: 'cancelled' })));
   }
 
-  async whyNotRetried(job: JobSnapshot): Promise<RetryAnswer | null> {
-    const reason = whyNotRetried(job);
-    if (reason !== null) {
-      return reason;
-    }
-
-    const [parent] = await this.#session.read(deadParents(this.#session.tables, scopeHash(job.scope), job.id));
-    return parent === undefined ? null : 'parents_not_succeeded';
+  /** Of a job that waits again since its retry or resurrection. */
+  async afterRetry(key: JobKey): Promise<ResurrectAnswer> {
+    const { queued, cancelled } = await this.resolve([key], 1);
+    return queued > 0 ? 'queued' : cancelled > 0 ? 'parents_not_succeeded' : 'awaiting';
   }
 
   async #resolve(candidates: Candidates): Promise<ResolveAnswer> {

@@ -6,6 +6,7 @@ import { toRunningAttempt } from './job-row.ts';
 import type { Session } from './session.ts';
 import {
   anyLapsed,
+  deleteExecutors,
   insertExecutor,
   lapseExecutors,
   renewLease,
@@ -37,6 +38,11 @@ export class ExecutorRegistry {
 
   async retireUnleased(alive: readonly string[]): Promise<void> {
     await this.#session.write(stopUnleasedExecutors(this.#session.tables, alive));
+  }
+
+  /** @returns how many were deleted */
+  async prune(before: Micros, limit: number): Promise<number> {
+    return (await this.#session.write(deleteExecutors(this.#session.tables, before, limit))).length;
   }
 
   async renew(executorId: string, leaseUntil: Micros): Promise<RenewAnswer> {

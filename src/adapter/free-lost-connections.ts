@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/core';
 
 interface Client {
   once(event: 'end', listener: () => void): void;
-  release?(destroy: boolean): void;
+  release?: (this: void, destroy: boolean) => void;
 }
 
 interface Pool {

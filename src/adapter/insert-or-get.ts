@@ -3,11 +3,11 @@ import type { CreationClock } from '../core/clock.ts';
 import { keyText, type JobKey } from '../core/job-key.ts';
 import { refuseCircle } from '../core/refuse-circle.ts';
 import { differencesBetween, type RequestFields } from '../core/same-request.ts';
-import type { StageResult } from '../core/snapshot.ts';
+import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import { chunksOf, insertsOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, toSnapshot, type NewJobRow } from './job-row.ts';
-import type { Run } from './session.ts';
+import type { Row, Run } from './session.ts';
 import type { JobKeyRow, SqlDialect } from './sql/dialect.ts';
 import { deleteDependencies, deleteJobs } from './sql/shared/delete-jobs.ts';
 import { insertDependencies, missingParents } from './sql/shared/insert-dependencies.ts';
@@ -117,7 +117,7 @@ async function getByIdentity({ run, tables }: Target, items: readonly Item[]): P
     const holder = holders.get(rowKey(item.row));
     if (holder !== undefined) {
       const job = toSnapshot(holder);
-      checkSameRequest({ ...job, payload: holder.payload as string }, item.submission);
+      checkSameRequest({ ...job, ...requestFieldsOf(holder, job) }, item.submission);
       item.result = { job, created: false, matched: 'identity' };
     }
   }
@@ -229,6 +229,11 @@ function checkSameRequest(stored: RequestFields & JobKey, submitted: Submission)
   if (differences.length > 0) {
     throw new JobIdentityConflictError({ scope: submitted.scope, id: submitted.id }, differences);
   }
+}
+
+/** As submitted: an operator may have moved it to another queue. */
+function requestFieldsOf(row: Row, { queue }: JobSnapshot): Pick<RequestFields, 'payload' | 'queue'> {
+  return { payload: row.payload as string, queue: (row.initial_queue as string | null) ?? queue };
 }
 
 function isCreatedAwaiting({ result }: Item): boolean {

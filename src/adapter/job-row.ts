@@ -81,12 +81,20 @@ export function snapshotOfNew(row: NewJobRow): JobSnapshot {
   });
 }
 
-/** What a snapshot reads; never the payload. */
-export const snapshotColumns = new Raw(
-  `scope, id, name, version, queue, priority, state, attempt_count, failure_count, max_attempts, attempt_limit, on_interrupt,
-   progress, progress_message, result_ref, failure_reason, last_error, cancel_requested_at, cancel_reason, unique_key, metadata, recurring_id,
-   initial_not_before, next_run_at, created_at, finished_at, revision`,
-);
+const plainSnapshotColumns = [
+  'scope', 'id', 'name', 'version', 'queue', 'initial_queue', 'priority', 'state', 'attempt_count', 'failure_count', 'max_attempts',
+  'attempt_limit', 'on_interrupt', 'progress', 'progress_message', 'result_ref', 'failure_reason', 'last_error', 'cancel_requested_at',
+  'cancel_reason', 'unique_key', 'changed_by', 'metadata', 'recurring_id', 'initial_not_before', 'next_run_at', 'created_at',
+  'finished_at', 'revision',
+]; // prettier-ignore
+
+/** What a snapshot reads of a table, or of its alias; never a payload. */
+export function snapshotColumns(alias?: string): Raw {
+  const prefix = alias === undefined ? '' : `${alias}.`;
+  const columns = plainSnapshotColumns.map(column => prefix + column);
+
+  return new Raw(`${columns.join(', ')}, ${prefix}payload_override is not null as is_repaired`);
+}
 
 export function toSnapshot(row: Row): JobSnapshot {
   return Object.freeze({
@@ -110,6 +118,8 @@ export function toSnapshot(row: Row): JobSnapshot {
     cancelRequestedAt: dateOrNull(row.cancel_requested_at),
     cancelReason: textOrNull(row.cancel_reason),
     uniqueKey: textOrNull(row.unique_key),
+    isRepaired: Boolean(row.is_repaired),
+    changedBy: textOrNull(row.changed_by),
     metadata: toMetadata(row.metadata),
     recurringId: textOrNull(row.recurring_id),
     notBefore: dateOrNull(row.initial_not_before),

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { FailureReason } from '../core/failure-reason.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type {
   Backlog,
@@ -8,6 +9,7 @@ import type {
   JobQueries,
   ListedJob,
   ListPosition,
+  ReasonCount,
 } from '../core/queries.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from '../core/snapshot.ts';
@@ -15,7 +17,7 @@ import type { JobState } from '../core/states.ts';
 import { dateOf } from '../core/time.ts';
 import { toAttemptSnapshot, toSnapshot } from './job-row.ts';
 import type { Row, Session } from './session.ts';
-import { countJobs, dueByQueue, listJobs, readExecutors } from './sql/shared/list-jobs.ts';
+import { countJobs, countJobsByReason, dueByQueue, listJobs, readExecutors } from './sql/shared/list-jobs.ts';
 import { readAttempts, readJob } from './sql/shared/read-jobs.ts';
 
 /** The reads on MikroORM: of one job, and those for people. */
@@ -51,6 +53,13 @@ export class MikroOrmJobQueries implements JobQueries {
   async counts(filter: JobFilter): Promise<JobCount[]> {
     const { read, tables } = this.#session;
     return (await read(countJobs(tables, filter))).map(toCount);
+  }
+
+  async countsByReason(filter: JobFilter): Promise<ReasonCount[]> {
+    const { read, tables } = this.#session;
+    return (await read(countJobsByReason(tables, filter))).map(row =>
+      Object.freeze({ reason: row.failure_reason as FailureReason, count: Number(row.count) }),
+    );
   }
 
   async backlog(): Promise<Backlog[]> {

@@ -5,7 +5,7 @@ import { dueLanesOf } from '../core/due-lane.ts';
 import type { JobKey } from '../core/job-key.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
-import type { JobState } from '../core/states.ts';
+import type { FinishedState, JobState } from '../core/states.ts';
 import type {
   AttemptStatus,
   CancelAnswer,
@@ -15,12 +15,16 @@ import type {
   JobStore,
   ProgressAnswer,
   ProgressReport,
+  PruneAnswer,
+  PrunePolicy,
   RecoverAnswer,
   RecoverLapsedAnswer,
   Recovery,
   ReleaseAnswer,
   RenewAnswer,
   ResolveAnswer,
+  ResurrectAnswer,
+  Resurrection,
   RetryAnswer,
   RunningFilter,
   RunNowAnswer,
@@ -35,6 +39,7 @@ import { Continuations } from './continuations.ts';
 import { DueJobs } from './due-jobs.ts';
 import { eachOnce } from './each-once.ts';
 import { ExecutorRegistry } from './executor-registry.ts';
+import { FinishedJobs } from './finished-jobs.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import { attemptRefKey, attemptRowKey, toRunningAttempt } from './job-row.ts';
@@ -45,7 +50,6 @@ import { MikroOrmJobQueries } from './mikro-orm-job-queries.ts';
 import { attemptFates } from './sql/shared/attempt-fates.ts';
 import { cancelJob } from './sql/shared/cancel-job.ts';
 import type { Statement } from './sql/statement.ts';
-import { retryJob } from './sql/shared/retry-job.ts';
 import { runJobNow } from './sql/shared/run-job-now.ts';
 import { runningJobs } from './sql/shared/running-jobs.ts';
 import { whyNotCancelled, whyNotDue, writeOrTell } from './write-or-tell.ts';
@@ -57,6 +61,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly #dueJobs: DueJobs;
   readonly #executors: ExecutorRegistry;
   readonly #continuations: Continuations;
+  readonly #finished: FinishedJobs;
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
@@ -69,6 +74,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     this.#dueJobs = new DueJobs(session, dialect);
     this.#executors = new ExecutorRegistry(session, clock);
     this.#continuations = new Continuations(parts);
+    this.#finished = new FinishedJobs(parts, this.#continuations, key => this.get(key));
     this.#dialect = dialect;
     this.#clock = clock;
     this.#creationClock = creationClock;
@@ -187,9 +193,9 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return (await this.#session.read(runningJobs(this.#session.tables, filter))).map(toRunningAttempt);
   }
 
-  async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
+  async cancel(key: JobKey, how: Parameters<JobStore['cancel']>[1]): Promise<CancelAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const cancel = () => cancelJob(this.#session.tables, hash, id, reason ?? null, this.#clock.now());
+    const cancel = () => cancelJob(this.#session.tables, hash, id, how, this.#clock.now());
     const answer = await this.#writeOrTell(key, cancel, whyNotCancelled);
 
     if (typeof answer === 'string') {
@@ -208,34 +214,36 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return this.#continuations.resolve(keys, limit);
   }
 
-  async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
-    const { scopeHash: hash, id } = hashed(key);
-    const retry = () => retryJob(this.#session.tables, hash, id, at ?? this.#clock.now());
-    const answer = await this.#writeOrTell(key, retry, job => this.#continuations.whyNotRetried(job));
-
-    if (typeof answer === 'string') {
-      return answer;
-    }
-
-    if (answer.state === 'awaiting') {
-      return this.#continuations.afterRetry(key);
-    }
-
-    this.#wake(true);
-    return 'queued';
+  async retry(key: JobKey, how: Parameters<JobStore['retry']>[1]): Promise<RetryAnswer> {
+    return this.#finished.retry(key, how);
   }
 
-  async runNow(key: JobKey): Promise<RunNowAnswer> {
+  async resurrect(key: JobKey, how: Resurrection): Promise<ResurrectAnswer> {
+    return this.#finished.resurrect(key, how);
+  }
+
+  async runNow(key: JobKey, { actor }: { readonly actor?: string } = {}): Promise<RunNowAnswer> {
     const { scopeHash: hash, id } = hashed(key);
-    const runNow = () => runJobNow(this.#session.tables, hash, id, this.#clock.now());
+    const runNow = () => runJobNow(this.#session.tables, hash, id, actor ?? null, this.#clock.now());
     const answer = await this.#writeOrTell(key, runNow, whyNotDue);
 
     if (typeof answer === 'string') {
       return answer;
     }
 
-    this.#wake(true);
+    this.#hints.send({ kind: 'due' });
     return 'due';
+  }
+
+  async prune(policy: PrunePolicy): Promise<PruneAnswer> {
+    return {
+      jobs: await this.#finished.prune(policy),
+      executors: await this.#executors.prune(policy.executorsBefore, policy.limit),
+    };
+  }
+
+  async purge(keys: readonly JobKey[], states: readonly FinishedState[]): Promise<number> {
+    return this.#finished.purge(keys, states);
   }
 
   subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
@@ -277,12 +285,6 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     return fatesByAttempt(
       attempts.length === 0 ? [] : await this.#session.read(attemptFates(this.#session.tables, attempts)),
     );
-  }
-
-  #wake(isNeeded: boolean): void {
-    if (isNeeded) {
-      this.#hints.send({ kind: 'due' });
-    }
   }
 }
 

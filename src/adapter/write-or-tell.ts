@@ -1,8 +1,8 @@
-import { UpdateRefusedError } from '../core/errors.ts';
+import { UpdateRefusedError } from '../core/control-errors.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type { JobSnapshot } from '../core/snapshot.ts';
 import { isFinished } from '../core/states.ts';
-import type { CancelAnswer, RetryAnswer, RunNowAnswer } from '../core/store.ts';
+import type { CancelAnswer, ResurrectAnswer, RetryAnswer, RunNowAnswer } from '../core/store.ts';
 import type { Row } from './session.ts';
 
 /** So often in a row a job changes between our write and our look only where something else keeps it from being written. */
@@ -48,15 +48,16 @@ export function whyNotCancelled({ state, cancelRequestedAt }: JobSnapshot): Canc
   return isFinished(state) ? 'finished' : null;
 }
 
-export function whyNotRetried({ state, attemptCount, attemptLimit }: JobSnapshot): RetryAnswer | null {
+export function whyNotRetried(job: JobSnapshot): RetryAnswer | null {
+  return whyNotResurrected(job) ?? (job.attemptCount < job.attemptLimit ? null : 'no_starts_left');
+}
+
+export function whyNotResurrected({ state }: JobSnapshot): ResurrectAnswer | null {
   if (state === 'succeeded') {
     return 'succeeded';
   }
-  if (!isFinished(state)) {
-    return 'not_finished';
-  }
 
-  return attemptCount < attemptLimit ? null : 'no_starts_left';
+  return isFinished(state) ? null : 'not_finished';
 }
 
 export function whyNotDue({ state }: JobSnapshot): RunNowAnswer | null {

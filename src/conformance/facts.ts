@@ -8,6 +8,7 @@ import { continuations } from './facts/continuations.ts';
 import { counting } from './facts/counts.ts';
 import { executorsListed } from './facts/executors.ts';
 import { firing } from './facts/firing.ts';
+import { forgettingExecutors } from './facts/forgetting-executors.ts';
 import { capabilities } from './facts/hints.ts';
 import { identity } from './facts/identity.ts';
 import { lastStates } from './facts/last-states.ts';
@@ -16,11 +17,14 @@ import { lists } from './facts/lists.ts';
 import { parentsAtOnce } from './facts/parents-at-once.ts';
 import { pauses } from './facts/pauses.ts';
 import { progress } from './facts/progress.ts';
+import { pruning } from './facts/pruning.ts';
+import { purging } from './facts/purging.ts';
 import { reads } from './facts/reads.ts';
 import { recovering } from './facts/recovering.ts';
 import { recurringJobs } from './facts/recurring-jobs.ts';
 import { releasing } from './facts/releasing.ts';
 import { resolving } from './facts/resolving.ts';
+import { resurrecting } from './facts/resurrecting.ts';
 import { retrying } from './facts/retrying.ts';
 import { runningNow } from './facts/running-now.ts';
 import { running } from './facts/running.ts';
@@ -64,6 +68,7 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   leases,
   cancelling,
   retrying,
+  resurrecting,
   runningNow,
   continuations,
   severalParents,
@@ -71,6 +76,9 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   parentsAtOnce,
   cascades,
   resolving,
+  pruning,
+  purging,
+  forgettingExecutors,
   recurringJobs,
   firing,
   lastStates,

@@ -8,7 +8,7 @@ import type { Backlog, ExecutorSnapshot, JobCount, JobFilter, JobQueries } from 
 import type { QueueStore } from './queues.ts';
 import { checkedScope } from './scope.ts';
 import type { JobSnapshot } from './snapshot.ts';
-import { activeStates, jobStates, retryableStates, type JobState } from './states.ts';
+import { activeStates, jobStates, type JobState } from './states.ts';
 import type { JobStore } from './store.ts';
 
 export interface PageOptions {
@@ -79,8 +79,6 @@ export interface Admin {
   unknown(): Promise<UnknownJobs[]>;
   /** Cancels what matches and hasn't ended. */
   cancelAll(filter: JobFilter, options: BulkOptions & { readonly reason?: string }): Promise<BulkAnswer>;
-  /** Retries what matches and may be retried. */
-  retryAll(filter: JobFilter, options: BulkOptions): Promise<BulkAnswer>;
 }
 
 const defaultLimit = 50;
@@ -114,16 +112,9 @@ export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter:
     cancelAll: async (filter: JobFilter, options: BulkOptions & { readonly reason?: string }) => {
       enter('admin.cancelAll()');
       const { reason, ...bulkOptions } = checkKnown(options, [...knownBulkOptions, 'reason']);
-      const why = { reason: checkedReason(reason) };
+      const why = { reason: checkedReason(reason), actor: bulkOptions.actor };
       return bulk(store, active(checkedFilter(filter)), bulkOptions, async job => {
         return ['cancelled', 'requested'].includes(await store.cancel(job, why));
-      });
-    },
-    retryAll: async (filter: JobFilter, options: BulkOptions) => {
-      enter('admin.retryAll()');
-      const bulkOptions = checkKnown(options, knownBulkOptions);
-      return bulk(store, retryable(checkedFilter(filter)), bulkOptions, async job => {
-        return ['queued', 'awaiting'].includes(await store.retry(job, {}));
       });
     },
   });
@@ -153,7 +144,7 @@ export function summed(details: readonly JobCount[]): JobCounts {
 }
 
 export const filterFieldsInScope: ReadonlyArray<keyof JobFilter> = [
-  'states', 'queues', 'names', 'reasons', 'recurringId', 'createdFrom', 'createdBefore',
+  'states', 'queues', 'names', 'reasons', 'recurringId', 'createdFrom', 'createdBefore', 'finishedFrom', 'finishedBefore',
 ]; // prettier-ignore
 const filterFields: ReadonlyArray<keyof JobFilter> = ['scope', ...filterFieldsInScope];
 const knownBulkOptions: ReadonlyArray<keyof BulkOptions> = ['limit', 'preview', 'actor'];
@@ -165,7 +156,7 @@ export function checkedFilter(filter: JobFilter, fields = filterFields): JobFilt
   checkList(filter, 'reasons', failureReasons);
   checkList(filter, 'queues');
   checkList(filter, 'names');
-  for (const instant of ['createdFrom', 'createdBefore'] as const) {
+  for (const instant of ['createdFrom', 'createdBefore', 'finishedFrom', 'finishedBefore'] as const) {
     if (filter[instant] !== undefined) {
       checkedInstant(instant, filter[instant]);
     }
@@ -194,34 +185,41 @@ function checkList(
   }
 }
 
-async function bulk(
+/** Finds what matches and, unless that is all that was asked, acts on each job by itself. */
+export async function bulk(
   store: JobQueries,
   filter: JobFilter,
-  { limit, preview = false, actor }: BulkOptions,
+  options: BulkOptions,
   act: (job: JobSnapshot) => Promise<boolean>,
 ): Promise<BulkAnswer> {
+  return bulkAtOnce(store, filter, options, async jobs => {
+    let affected = 0;
+    for (const job of jobs) {
+      affected += (await act(job)) ? 1 : 0;
+    }
+
+    return affected;
+  });
+}
+
+/** The same with one call for all of them. */
+export async function bulkAtOnce(
+  store: JobQueries,
+  filter: JobFilter,
+  options: BulkOptions,
+  act: (jobs: readonly JobSnapshot[]) => Promise<number>,
+): Promise<BulkAnswer> {
+  const { limit, preview = false, actor } = checkKnown(options, knownBulkOptions);
   checkedActor(actor);
   checkedInteger('limit', limit, 1, maxBulk);
 
-  const matching = await store.list(filter, { after: null, limit });
-  let affected = 0;
-  for (const { job } of preview ? [] : matching) {
-    affected += (await act(job)) ? 1 : 0;
-  }
+  const matching = (await store.list(filter, { after: null, limit })).map(({ job }) => job);
 
-  return { matched: matching.length, affected };
+  return { matched: matching.length, affected: preview ? 0 : await act(matching) };
 }
 
 function active(filter: JobFilter): JobFilter {
-  return narrowed(filter, activeStates);
-}
-
-function retryable(filter: JobFilter): JobFilter {
-  return narrowed(filter, retryableStates);
-}
-
-function narrowed(filter: JobFilter, possible: readonly JobState[]): JobFilter {
-  return { ...filter, states: possible.filter(state => filter.states?.includes(state) ?? true) };
+  return { ...filter, states: activeStates.filter(state => filter.states?.includes(state) ?? true) };
 }
 
 function lagOf(backlog: readonly Backlog[], settings: Awaited<ReturnType<QueueStore['queueSettings']>>): QueueLag[] {

@@ -9,15 +9,19 @@ import {
 } from './admin.ts';
 import type { Clock } from './clock.ts';
 import { checkKnown } from './known-options.ts';
-import { asOption, checkedInstant, checkedReason } from './option-checks.ts';
+import { asOption, checkedInstant, checkedReason, checkedText } from './option-checks.ts';
 import type { RecurringStore } from './recurring.ts';
 import { recurringControlOf, type RecurringControl } from './recurring-control.ts';
+import { deadLettersOf, type DeadLetters, type ScopedDeadLetterFilter } from './dead-letters.ts';
 import type { Duration } from './duration.ts';
 import type { JobFilter, JobQueries } from './queries.ts';
 import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
-import type { CancelAnswer, JobStore, RetryAnswer, RunNowAnswer } from './store.ts';
-import { checkedId } from './submission-checks.ts';
+import { checkedActor, type ActorOption } from './queue-control.ts';
+import type { Logger } from './logger.ts';
+import type { CancelAnswer, JobStore, Resurrection, ResurrectAnswer, RetryAnswer, RunNowAnswer } from './store.ts';
+import { checkedSubmission, type Submission } from './submission.ts';
+import { checkedId, checkedPriority } from './submission-checks.ts';
 import { waitForEnd } from './wait.ts';
 
 /**
@@ -39,14 +43,22 @@ export interface Control {
    *
    * @param options.reason for people, up to 1 KiB as UTF-8
    */
-  cancel(id: string, options?: { readonly reason?: string }): Promise<CancelAnswer>;
+  cancel(id: string, options?: { readonly reason?: string } & ActorOption): Promise<CancelAnswer>;
 
   /**
    * Queues a failed, cancelled or interrupted job again, its budget kept: `no_starts_left` when it is spent.
    *
    * @param options.at when it may start. @default now
    */
-  retry(id: string, options?: { readonly at?: Date }): Promise<RetryAnswer>;
+  retry(id: string, options?: { readonly at?: Date } & ActorOption): Promise<RetryAnswer>;
+
+  /**
+   * The same with a fresh budget: as many starts as were submitted are allowed again, no failure is counted and no lifetime
+   * limits its retries. For operators; once for all who ask at the same time. The answer to a repeated request stays the same.
+   *
+   * @throws RepairMismatchError when the repaired payload is of another definition, or of another version
+   */
+  resurrect(id: string, options?: ResurrectOptions): Promise<ResurrectAnswer>;
 
   /** Jobs of this scope, the newest first. */
   list(filter?: Omit<JobFilter, 'scope'>, page?: PageOptions): Promise<JobPage>;
@@ -65,7 +77,22 @@ export interface Control {
   readonly recurring: RecurringControl;
 
   /** Makes a queued job due now, one that waits for its retry too. `not_queued`: it runs, has ended, or waits for others. */
-  runNow(id: string): Promise<RunNowAnswer>;
+  runNow(id: string, options?: ActorOption): Promise<RunNowAnswer>;
+
+  /** Jobs of this scope that have ended in vain. */
+  readonly deadLetters: DeadLetters<ScopedDeadLetterFilter>;
+}
+
+export interface ResurrectOptions extends ActorOption {
+  /**
+   * Made by the job's own definition, so its payload is one that the schema takes: `chargeCard.create({ … })`. Only the payload of
+   * it is used; it is run in the place of the submitted one from now on.
+   */
+  readonly repaired?: Submission;
+  /** @default what it had */
+  readonly priority?: number;
+  /** Moves the job to another queue. @default where it was */
+  readonly queue?: string;
 }
 
 /** @param enter called before every call: refuses where it may not be made */
@@ -74,6 +101,7 @@ export function controlOf(
   stores: { readonly jobs: JobStore & JobQueries; readonly recurring: RecurringStore },
   clock: Clock,
   enter: (operation: string) => void,
+  logger: Logger,
 ): Control {
   const store = stores.jobs;
   const checked = asOption('scope', scope, checkedScope);
@@ -100,16 +128,45 @@ export function controlOf(
       return waitForEnd(key, () => store.get(key), timeout);
     },
     attempts: async (id: string) => store.attempts(keyFor('attempts', id)),
-    cancel: async (id: string, options: { readonly reason?: string } = {}) => {
+    cancel: async (id: string, options: { readonly reason?: string } & ActorOption = {}) => {
       const key = keyFor('cancel', id);
-      const { reason } = checkKnown(options, ['reason']);
-      return store.cancel(key, { reason: checkedReason(reason) });
+      const { reason, actor } = checkKnown(options, ['reason', 'actor']);
+      return store.cancel(key, { reason: checkedReason(reason), ...actorOf(actor) });
     },
-    retry: async (id: string, options: { readonly at?: Date } = {}) => {
+    retry: async (id: string, options: { readonly at?: Date } & ActorOption = {}) => {
       const key = keyFor('retry', id);
-      const { at } = checkKnown(options, ['at']);
-      return store.retry(key, { at: at === undefined ? undefined : checkedInstant('at', at) });
+      const { at, actor } = checkKnown(options, ['at', 'actor']);
+      return store.retry(key, { at: at === undefined ? undefined : checkedInstant('at', at), ...actorOf(actor) });
     },
-    runNow: async (id: string) => store.runNow(keyFor('runNow', id)),
+    resurrect: async (id: string, options: ResurrectOptions = {}) => {
+      const key = keyFor('resurrect', id);
+      return store.resurrect(key, resurrectionFor(options));
+    },
+    runNow: async (id: string, options: ActorOption = {}) => {
+      const key = keyFor('runNow', id);
+      return store.runNow(key, actorOf(checkKnown(options, ['actor']).actor));
+    },
+    deadLetters: deadLettersOf(store, enter, logger, checked),
   });
+}
+
+/** @throws InvalidOptionError naming the option */
+function resurrectionFor(options: ResurrectOptions): Resurrection {
+  const { repaired, priority, queue, actor } = checkKnown(options, ['repaired', 'priority', 'queue', 'actor']);
+
+  return {
+    ...(repaired !== undefined && { repair: repairOf(repaired) }),
+    ...(priority !== undefined && { priority: asOption('priority', priority, checkedPriority) }),
+    ...(queue !== undefined && { queue: checkedText('queue', queue) }),
+    ...actorOf(actor),
+  };
+}
+
+function repairOf(repaired: Submission): Pick<Submission, 'name' | 'version' | 'payload'> {
+  const { name, version, payload } = asOption('repaired', repaired, checkedSubmission);
+  return { name, version, payload };
+}
+
+function actorOf(actor: string | undefined): ActorOption {
+  return actor === undefined ? {} : { actor: checkedActor(actor)! };
 }

@@ -243,20 +243,6 @@ export class InsertRefusedError extends JobsError {
   }
 }
 
-/** The database skips an update of a job that may be made; a trigger or rule of the host's is the usual reason. */
-export class UpdateRefusedError extends JobsError {
-  readonly code = 'UPDATE_REFUSED';
-  readonly key: JobKey;
-
-  constructor(key: JobKey) {
-    super(
-      `The database didn't update job ${describeKey(key)}, though nothing in its row speaks against it; is there a trigger or a rule ` +
-        'on its table?',
-    );
-    this.key = key;
-  }
-}
-
 /** `"id"`, or `"id" in scope "s"`. */
 export function describeKey(key: JobKey): string {
   return key.scope === '' ? `"${key.id}"` : `"${key.id}" in scope "${key.scope.slice(0, 100)}"`;

@@ -3,6 +3,7 @@ import { durationMs, type Duration } from './duration.ts';
 import { InvalidOptionError } from './errors.ts';
 import { checkKnown } from './known-options.ts';
 import { checkedInteger, checkedText } from './option-checks.ts';
+import { resolveRetention, type ResolvedRetention, type Retention } from './retention.ts';
 import type { StoreCapabilities } from './store.ts';
 
 /** How an executor works. Every option has a default. */
@@ -25,6 +26,11 @@ export interface ExecutorOptions {
   readonly renewEvery?: Duration;
   /** How often it looks after what any executor may do for all of them, such as jobs that wait for others. @default '30s' */
   readonly maintenanceInterval?: Duration;
+  /**
+   * How long finished jobs are kept; `false`: all of them for ever. It deletes for all executors, so where theirs differ the
+   * shortest one holds. @default succeeded and cancelled ones 30 days, failed and interrupted ones for ever
+   */
+  readonly retention?: Retention | false;
   /** How long `stop()` waits for handlers before it aborts their signals. @default '30s' */
   readonly drainTimeout?: Duration;
   /** How long `stop()` then waits for them before it gives their jobs up; late results are refused. @default '5s' */
@@ -52,6 +58,7 @@ export interface ResolvedExecutorOptions {
   readonly progressIntervalMs: number;
   readonly renewEveryMs: number;
   readonly maintenanceIntervalMs: number;
+  readonly retention: ResolvedRetention;
   readonly drainTimeoutMs: number;
   readonly abortGraceMs: number;
   readonly name: string;
@@ -77,6 +84,7 @@ export function resolveExecutorOptions(
     progressIntervalMs: intervalMs('progressInterval', options.progressInterval ?? '1s'),
     renewEveryMs: intervalMs('renewEvery', options.renewEvery ?? '15s'),
     maintenanceIntervalMs: intervalMs('maintenanceInterval', options.maintenanceInterval ?? '30s'),
+    retention: resolveRetention(options.retention),
     drainTimeoutMs: durationMs(options.drainTimeout ?? '30s', 'drainTimeout'),
     abortGraceMs: durationMs(options.abortGrace ?? '5s', 'abortGrace'),
     name: checkedText('name', options.name ?? hostname()),
@@ -96,7 +104,7 @@ export function resolveExecutorOptions(
 
 const defaultPollInterval = { none: '1s', local: '5s', everywhere: '5s' } as const;
 export const knownExecutorOptions: ReadonlyArray<keyof ExecutorOptions> = [
-  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'drainTimeout', 'abortGrace', 'name', 'lease', 'clockSkew',
+  'concurrency', 'queues', 'pollInterval', 'progressInterval', 'renewEvery', 'maintenanceInterval', 'retention', 'drainTimeout', 'abortGrace', 'name', 'lease', 'clockSkew',
 ]; // prettier-ignore
 
 function checkedQueues(queues: readonly string[]): readonly string[] {

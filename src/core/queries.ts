@@ -12,6 +12,8 @@ export interface JobQueries {
   list(filter: JobFilter, page: { readonly after: ListPosition | null; readonly limit: number }): Promise<ListedJob[]>;
   /** How many jobs match, for each queue, definition and state of which there are any. */
   counts(filter: JobFilter): Promise<JobCount[]>;
+  /** How many jobs match, for each reason of which there are any; a job without one is not counted. */
+  countsByReason(filter: JobFilter): Promise<ReasonCount[]>;
   /** What is due now in each queue that has any, and since when the first of it. */
   backlog(): Promise<Backlog[]>;
   /** Executors, the latest started first; stopped and lapsed ones only when asked for. */
@@ -31,6 +33,10 @@ export interface JobFilter {
   readonly createdFrom?: Date;
   /** Created before this instant. */
   readonly createdBefore?: Date;
+  /** Ended at this instant or later. */
+  readonly finishedFrom?: Date;
+  /** Ended before this instant. */
+  readonly finishedBefore?: Date;
 }
 
 /** Where a page ended. */
@@ -50,6 +56,11 @@ export interface JobCount {
   readonly name: string;
   readonly version: string;
   readonly state: JobState;
+  readonly count: number;
+}
+
+export interface ReasonCount {
+  readonly reason: FailureReason;
   readonly count: number;
 }
 

@@ -7,16 +7,17 @@ import type { OnInterrupt } from './submission.ts';
 export interface JobSnapshot extends JobKey {
   readonly name: string;
   readonly version: string;
+  /** The queue that it waits in; an operator may have moved it. */
   readonly queue: string;
   readonly priority: number;
   readonly state: JobState;
   /** Starts so far. */
   readonly attemptCount: number;
-  /** Failures recorded so far; snoozes and interruptions are none. */
+  /** Failures recorded since it was submitted, or resurrected; snoozes and interruptions are none. */
   readonly failureCount: number;
   /** Starts allowed, as submitted. */
   readonly maxAttempts: number;
-  /** Starts allowed now: a snooze gives one back. */
+  /** Starts allowed now: a snooze gives one back, a resurrection as many as were submitted. */
   readonly attemptLimit: number;
   readonly onInterrupt: OnInterrupt;
   /** 0 to 100, of the current or the last attempt. */
@@ -30,6 +31,10 @@ export interface JobSnapshot extends JobKey {
   readonly cancelRequestedAt: Date | null;
   readonly cancelReason: string | null;
   readonly uniqueKey: string | null;
+  /** Whether an operator put another payload in the place of the submitted one. */
+  readonly isRepaired: boolean;
+  /** Who did the last operator action; null: nobody did, or didn't say. */
+  readonly changedBy: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   /** The recurring job that made it, which may be gone; `notBefore` is its occurrence then. */
   readonly recurringId: string | null;

@@ -4,14 +4,15 @@ export type JobState = (typeof jobStates)[number];
 
 /** Jobs that have still to end. A unique key is held by them only. */
 export const activeStates = ['awaiting', 'queued', 'running'] as const satisfies readonly JobState[];
-/** Jobs that have ended. Only `retry` brings them back, never a succeeded one. */
+/** Jobs that have ended. Only `retry` and `resurrect` bring them back, never a succeeded one. */
 export const finishedStates = [
   'succeeded',
   'failed',
   'cancelled',
   'interrupted',
 ] as const satisfies readonly JobState[];
-/** Finished jobs that `retry` takes. */
+export type FinishedState = (typeof finishedStates)[number];
+/** Finished jobs that `retry` and `resurrect` take. */
 export const retryableStates = ['failed', 'cancelled', 'interrupted'] as const satisfies readonly JobState[];
 
 /** The states of one attempt. `failed` also when the job was rescheduled; `snoozed` ends without a failure. */

@@ -3,7 +3,7 @@ import type { DueLane } from './due-lane.ts';
 import type { FailureReason } from './failure-reason.ts';
 import type { JobKey } from './job-key.ts';
 import type { JobSnapshot, StageResult } from './snapshot.ts';
-import type { JobState } from './states.ts';
+import type { FinishedState, JobState } from './states.ts';
 import type { Submission } from './submission.ts';
 import type { Micros } from './time.ts';
 
@@ -100,7 +100,7 @@ export interface JobStore {
    * Cancels a job: one that hasn't started is cancelled at once, a running one gets the mark that its executor sees and that
    * its settlement obeys. Cancelling again changes nothing and answers the same.
    */
-  cancel(key: JobKey, options: { readonly reason?: string }): Promise<CancelAnswer>;
+  cancel(key: JobKey, options: { readonly reason?: string; readonly actor?: string }): Promise<CancelAnswer>;
 
   /**
    * Looks at the parents of awaiting jobs and moves what can move: to queued when all have succeeded, to cancelled, with all
@@ -114,13 +114,37 @@ export interface JobStore {
    * Queues a failed, cancelled or interrupted job again if it has starts left, with progress, error, mark and result
    * cleared; its attempts stay. Due at `at`, or now. Its parents are looked at again: it waits for those that are active.
    */
-  retry(key: JobKey, options: { readonly at?: Micros }): Promise<RetryAnswer>;
+  retry(key: JobKey, options: { readonly at?: Micros; readonly actor?: string }): Promise<RetryAnswer>;
+
+  /**
+   * The same with a fresh budget, and due now: as many starts as were submitted are allowed again, no failure is counted, no
+   * lifetime limits its retries. Once for all who ask at the same time. A repair is run in the place of the submitted payload
+   * from then on, also after later retries, until the next one; identity never reads it, nor the queue that the job is moved to.
+   *
+   * @throws RepairMismatchError when the repair is of another definition than the job; nothing was changed
+   */
+  resurrect(key: JobKey, how: Resurrection): Promise<ResurrectAnswer>;
 
   /** Makes a queued job due now, also one that waits for a retry. Spends nothing. */
-  runNow(key: JobKey): Promise<RunNowAnswer>;
+  runNow(key: JobKey, options?: { readonly actor?: string }): Promise<RunNowAnswer>;
 
   /** The job, or null. */
   get(key: JobKey): Promise<JobSnapshot | null>;
+
+  /**
+   * Deletes finished jobs that have been kept long enough, at most `limit`, those that ended first first, with their attempts and
+   * all else that belongs to them; and executors that have been gone as long, at most `limit`. Never an unfinished job, nor one
+   * that an awaiting job waits for. Each job is deleted as it is found or not at all: one that is retried at the same moment, or
+   * held by anyone else, stays. A job that is gone is no longer recognised when its request comes again.
+   */
+  prune(policy: PrunePolicy): Promise<PruneAnswer>;
+
+  /**
+   * Deletes those of the given jobs that are in one of the states, however long, by the same rules.
+   *
+   * @returns how many there were
+   */
+  purge(keys: readonly JobKey[], states: readonly FinishedState[]): Promise<number>;
 
   /**
    * Calls the listener when something was committed that an executor wants to know at once. A hint, no promise.
@@ -226,6 +250,31 @@ export type CancelAnswer = 'cancelled' | 'requested' | 'finished' | 'not_found';
 /** `awaiting`: it waits for its parents again. `parents_not_succeeded`: one of them has failed, was cancelled, or is gone. */
 export type RetryAnswer =
   'queued' | 'awaiting' | 'no_starts_left' | 'not_finished' | 'succeeded' | 'parents_not_succeeded' | 'not_found';
+/** A fresh budget is never spent. */
+export type ResurrectAnswer = Exclude<RetryAnswer, 'no_starts_left'>;
+
+export interface Resurrection {
+  /** What to run instead of the submitted payload. Of the job's own definition. */
+  readonly repair?: Pick<Submission, 'name' | 'version' | 'payload'>;
+  readonly priority?: number;
+  readonly queue?: string;
+  readonly actor?: string;
+}
+
+export interface PrunePolicy {
+  /** Jobs of a state that ended before this instant are deleted; null: none. */
+  readonly finishedBefore: Readonly<Record<FinishedState, Micros | null>>;
+  /** Likewise stopped and lapsed executors: by the end of their lease, or by their start if they had none. */
+  readonly executorsBefore: Micros;
+  readonly limit: number;
+}
+
+/** How many were deleted. */
+export interface PruneAnswer {
+  readonly jobs: number;
+  readonly executors: number;
+}
+
 /** How many jobs were moved. */
 export interface ResolveAnswer {
   readonly queued: number;

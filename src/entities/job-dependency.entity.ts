@@ -29,7 +29,7 @@ export const jobDependencySchema: EntitySchema<DurableJobDependency> = defineEnt
     parentId: p.string().fieldName('parent_id').length(128).primary(),
   },
   indexes: [
-    // resolve and prune: the children of a parent
-    createIndex('durable_job_dependency_resolve', '(scope_hash, parent_id)'),
+    // resolve and prune: the children of a parent. With the child in it, or SQLite prefers the key and reads the whole scope
+    createIndex('durable_job_dependency_resolve', '(scope_hash, parent_id, job_id)'),
   ],
 });

@@ -97,6 +97,8 @@ class DurableJob {
   createdAt!: number;
   /** Microseconds since the Unix epoch; set exactly while the job is finished. */
   finishedAt!: number | null;
+  /** The queue as submitted, if an operator has moved the job to another since; part of the job's identity. */
+  initialQueue!: string | null;
 }
 
 export { DurableJob as Job };
@@ -152,6 +154,7 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     revision: p.integer().fieldName('revision'),
     createdAt: p.bigint('number').fieldName('created_at'),
     finishedAt: p.bigint('number').fieldName('finished_at').nullable(),
+    initialQueue: p.string().fieldName('initial_queue').length(255).nullable(),
   },
   checks: [
     check('durable_job_state_check', isOneOf('state', jobStates)),

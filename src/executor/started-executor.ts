@@ -14,6 +14,7 @@ import { Maintenance } from './maintenance.ts';
 import { outside } from './outside.ts';
 import { persist } from './persist.ts';
 import { Poller } from './poller.ts';
+import { Pruner } from './pruner.ts';
 import { isRecovered, recover } from './recover.ts';
 import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
@@ -83,10 +84,12 @@ export class StartedExecutor<Em> {
       onLost: () => [...this.#running].forEach(run => this.#watcher.heed(run.token, 'ended')),
       onHeld: () => this.#poller.wake(),
     });
+    const pruner = new Pruner({ ...host, retention: options.retention });
     this.#maintenance = new Maintenance(
       [
         { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
         { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
+        { name: 'prune', every: 1, run: () => pruner.run(this.#stopping.signal) },
       ],
       options.maintenanceIntervalMs,
       logger,

@@ -9,10 +9,10 @@ import type { StoredJob } from './stored-job.ts';
 export function cancelJob(
   database: MemoryDatabase,
   job: StoredJob,
-  cancelReason: string | null,
+  { reason = null, actor = null }: { readonly reason?: string | null; readonly actor?: string | null },
   now: Micros,
 ): CancelAnswer {
-  const mark = { cancelRequestedAt: now, cancelReason };
+  const mark = { cancelRequestedAt: now, cancelReason: reason, changedBy: actor };
 
   switch (job.state) {
     case 'awaiting':

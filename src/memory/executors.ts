@@ -1,4 +1,5 @@
 import type { Micros } from '../core/time.ts';
+import { runningJobs } from './running-jobs.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 
 export function isActive(database: MemoryDatabase, executorId: string): boolean {
@@ -13,4 +14,16 @@ export function lapseExecutors({ executors }: MemoryDatabase, now: Micros): stri
   lapsed.forEach(executor => executors.put(executor.id, { ...executor, state: 'lapsed' }));
 
   return lapsed.map(({ id }) => id);
+}
+
+/** Executors that are gone, and hold nothing that is still to be recovered. @returns how many were deleted */
+export function deleteExecutors(database: MemoryDatabase, before: Micros, limit: number): number {
+  const gone = database.executors
+    .all()
+    .filter(({ state, leaseUntil, startedAt }) => state !== 'active' && (leaseUntil ?? startedAt) < before)
+    .filter(({ id }) => runningJobs(database, { executorId: id }).length === 0)
+    .slice(0, limit);
+  gone.forEach(({ id }) => database.executors.delete(id));
+
+  return gone.length;
 }

@@ -79,7 +79,11 @@ function refuseDifferent(stored: RequestFields, submitted: Submission): void {
 }
 
 function requestOf(job: StoredJob): RequestFields {
-  return { ...job, notBefore: job.notBefore === null ? null : dateOf(job.notBefore) };
+  return {
+    ...job,
+    queue: job.initialQueue ?? job.queue,
+    notBefore: job.notBefore === null ? null : dateOf(job.notBefore),
+  };
 }
 
 function refuseMissingParents(database: MemoryDatabase, { scope, id }: JobKey): void {

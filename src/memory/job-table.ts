@@ -59,6 +59,13 @@ export class JobTable {
     return changed;
   }
 
+  /** Its children have nothing left to wait for; that is no write of theirs. */
+  release(parent: JobKey): void {
+    for (const child of this.childrenOf(parent)) {
+      this.#rows.put(keyOf(child), { ...child, after: Object.freeze(child.after.filter(id => id !== parent.id)) });
+    }
+  }
+
   delete(key: JobKey): void {
     this.#rows.delete(keyOf(key));
   }

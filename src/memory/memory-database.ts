@@ -47,12 +47,12 @@ export class MemoryDatabase {
     return result;
   }
 
-  /** As a person with a database client can, behind the stores' back: one attempt and nothing else. */
+  /** One attempt and nothing else: as a person with a database client can, behind the stores' back. */
   deleteAttempt(attempt: JobKey & { readonly attempt: number }): void {
     this.attempts.delete(attemptKeyOf(attempt));
   }
 
-  /** Likewise a job with its attempts; jobs that name it as their parent stay. */
+  /** A job with its attempts; jobs that name it as their parent stay, and go on naming it. */
   deleteJob({ scope, id }: JobKey): void {
     for (let attempt = this.jobs.get({ scope, id })?.attemptCount ?? 0; attempt > 0; attempt--) {
       this.deleteAttempt({ scope, id, attempt });

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { FailureReason } from '../core/failure-reason.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type {
   Backlog,
@@ -8,6 +9,7 @@ import type {
   JobQueries,
   ListedJob,
   ListPosition,
+  ReasonCount,
 } from '../core/queries.ts';
 import type { AttemptSnapshot } from '../core/snapshot.ts';
 import { compareTexts } from './compare.ts';
@@ -61,6 +63,14 @@ export class MemoryJobQueries implements JobQueries {
         const { queue, name, version, state } = first!;
         return Object.freeze({ queue, name, version, state, count: 1 + others.length });
       });
+  }
+
+  async countsByReason(filter: JobFilter): Promise<ReasonCount[]> {
+    const failed = this.#matching(filter).filter(({ failureReason }) => failureReason !== null);
+
+    return [...groupBy(failed, ({ failureReason }) => failureReason!)]
+      .sort(([a], [b]) => compareTexts(a, b))
+      .map(([reason, jobs]) => Object.freeze({ reason: reason as FailureReason, count: jobs.length }));
   }
 
   async backlog(): Promise<Backlog[]> {

@@ -3,7 +3,7 @@ import type { Clock, CreationClock } from '../core/clock.ts';
 import { InvalidOptionError } from '../core/errors.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
-import { isFinished } from '../core/states.ts';
+import { finishedStates, isFinished, type FinishedState, type JobState } from '../core/states.ts';
 import type {
   AttemptStatus,
   CancelAnswer,
@@ -13,12 +13,16 @@ import type {
   JobStore,
   ProgressAnswer,
   ProgressReport,
+  PruneAnswer,
+  PrunePolicy,
   RecoverAnswer,
   RecoverLapsedAnswer,
   Recovery,
   ReleaseAnswer,
   RenewAnswer,
   ResolveAnswer,
+  ResurrectAnswer,
+  Resurrection,
   RetryAnswer,
   RunningFilter,
   RunNowAnswer,
@@ -30,7 +34,8 @@ import type { Micros } from '../core/time.ts';
 import { stateSettledBefore, statusOf, whyNotEnded } from './attempt-fate.ts';
 import { cancelJob } from './cancel-job.ts';
 import { claimDueJobs } from './claim-due-jobs.ts';
-import { isActive, lapseExecutors } from './executors.ts';
+import { deleteFinishedJobs } from './delete-finished-jobs.ts';
+import { deleteExecutors, isActive, lapseExecutors } from './executors.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import { MemoryJobQueries } from './memory-job-queries.ts';
@@ -39,7 +44,7 @@ import { recoverAttempt } from './recover-attempt.ts';
 import { releaseAttempt } from './release-attempt.ts';
 import { reportProgress } from './report-progress.ts';
 import { resolveChildren, resolveJobs } from './resolve-jobs.ts';
-import { retryJob } from './retry-job.ts';
+import { resurrectJob, retryJob } from './retry-job.ts';
 import { orphanedJobs, runningJobs } from './running-jobs.ts';
 import { settleAttempt } from './settle-attempt.ts';
 import { snapshotOf } from './snapshots.ts';
@@ -196,11 +201,11 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
     return runningJobs(this.#database, filter).slice(0, limit).map(runningAttemptOf);
   }
 
-  async cancel(key: JobKey, { reason }: { readonly reason?: string }): Promise<CancelAnswer> {
+  async cancel(key: JobKey, how: Parameters<JobStore['cancel']>[1]): Promise<CancelAnswer> {
     const marked = this.#database.jobs.get(key)?.cancelRequestedAt;
     const answer = this.#atomically((database, now) => {
       const job = database.jobs.get(key);
-      return job === undefined ? 'not_found' : cancelJob(database, job, reason ?? null, now);
+      return job === undefined ? 'not_found' : cancelJob(database, job, how, now);
     });
 
     if (answer === 'requested' && marked === null) {
@@ -215,21 +220,28 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
     );
   }
 
-  async retry(key: JobKey, { at }: { readonly at?: Micros }): Promise<RetryAnswer> {
+  async retry(key: JobKey, { at, actor }: Parameters<JobStore['retry']>[1]): Promise<RetryAnswer> {
     return this.#atomically((database, now) => {
       const job = database.jobs.get(key);
-      return job === undefined ? 'not_found' : retryJob(database, job, at ?? now);
+      return job === undefined ? 'not_found' : retryJob(database, job, { at: at ?? now, actor });
     });
   }
 
-  async runNow(key: JobKey): Promise<RunNowAnswer> {
+  async resurrect(key: JobKey, how: Resurrection): Promise<ResurrectAnswer> {
+    return this.#atomically((database, now) => {
+      const job = database.jobs.get(key);
+      return job === undefined ? 'not_found' : resurrectJob(database, job, how, now);
+    });
+  }
+
+  async runNow(key: JobKey, { actor }: { readonly actor?: string } = {}): Promise<RunNowAnswer> {
     return this.#atomically(({ jobs }, now) => {
       const job = jobs.get(key);
       if (job?.state !== 'queued') {
         return job === undefined ? 'not_found' : 'not_queued';
       }
 
-      jobs.update(job, { nextRunAt: Math.min(job.nextRunAt, now) });
+      jobs.update(job, { nextRunAt: Math.min(job.nextRunAt, now), changedBy: actor ?? null });
       return 'due';
     });
   }
@@ -237,6 +249,28 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
   async get(key: JobKey): Promise<JobSnapshot | null> {
     const job = this.#database.jobs.get(key);
     return job === undefined ? null : snapshotOf(job);
+  }
+
+  async prune({ finishedBefore, executorsBefore, limit }: PrunePolicy): Promise<PruneAnswer> {
+    return this.#atomically(database => {
+      const kept = finishedStates
+        .flatMap(state => database.jobs.inState(state).filter(job => isOver(job.finishedAt, finishedBefore[state])))
+        .sort((a, b) => a.finishedAt! - b.finishedAt!);
+
+      return {
+        jobs: deleteFinishedJobs(database, kept, limit),
+        executors: deleteExecutors(database, executorsBefore, limit),
+      };
+    });
+  }
+
+  async purge(keys: readonly JobKey[], states: readonly FinishedState[]): Promise<number> {
+    return this.#atomically(database => {
+      const jobs = [...new Set(keys.map(key => database.jobs.get(key)))].filter(job => job !== undefined);
+      const inState = jobs.filter(({ state }) => (states as readonly JobState[]).includes(state));
+
+      return deleteFinishedJobs(database, inState, Infinity);
+    });
   }
 
   subscribe(listener: (hint: StoreHint) => void): () => Promise<void> {
@@ -256,4 +290,8 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
     const now = this.#clock.now();
     return this.#database.atomically(() => work(this.#database, now));
   }
+}
+
+function isOver(finishedAt: Micros | null, before: Micros | null): boolean {
+  return before !== null && finishedAt !== null && finishedAt < before;
 }

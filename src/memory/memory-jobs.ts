@@ -1,6 +1,7 @@
 import { adminOf, type Admin } from '../core/admin.ts';
 import { checkedClock, systemClock, type Clock } from '../core/clock.ts';
 import { controlOf, type Control } from '../core/control.ts';
+import { deadLettersOf, type DeadLetters } from '../core/dead-letters.ts';
 import type { AnyDefinition } from '../core/definition.ts';
 import { knownExecutorOptions, type ExecutorOptions } from '../core/executor-options.ts';
 import { registerHandler, type JobHandler, type RegisteredHandler } from '../core/handler.ts';
@@ -58,6 +59,8 @@ export class MemoryJobs {
   readonly queues: QueueControl;
   /** Reads and actions over all scopes, for operators. */
   readonly admin: Admin;
+  /** Jobs that have ended in vain, over all scopes. */
+  readonly deadLetters: DeadLetters;
   readonly #executorHost: ExecutorHost<undefined>;
 
   /** @throws InvalidOptionError */
@@ -70,6 +73,7 @@ export class MemoryJobs {
     this.store = jobs;
     this.queues = queueControlOf(queues, nothingToRefuse);
     this.admin = adminOf(jobs, queues, nothingToRefuse);
+    this.deadLetters = deadLettersOf(jobs, nothingToRefuse, logger);
     this.#executorHost = {
       store: jobs,
       recurring,
@@ -97,8 +101,8 @@ export class MemoryJobs {
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    const { recurring, clock } = this.#executorHost;
-    return controlOf(scope, { jobs: this.store, recurring }, clock, nothingToRefuse);
+    const { recurring, clock, logger } = this.#executorHost;
+    return controlOf(scope, { jobs: this.store, recurring }, clock, nothingToRefuse, logger);
   }
 
   /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */

@@ -26,6 +26,8 @@ export function snapshotOf(job: StoredJob): JobSnapshot {
     cancelRequestedAt: dateOrNull(job.cancelRequestedAt),
     cancelReason: job.cancelReason,
     uniqueKey: job.uniqueKey,
+    isRepaired: job.payloadOverride !== null,
+    changedBy: job.changedBy,
     metadata: job.metadata,
     recurringId: job.recurringId,
     notBefore: dateOrNull(job.notBefore),

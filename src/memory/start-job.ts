@@ -56,7 +56,7 @@ function attemptOf(job: StoredJob, token: string, startedAt: Micros): Attempt {
     version: job.version,
     queue: job.queue,
     priority: job.priority,
-    payload: job.payload,
+    payload: job.payloadOverride ?? job.payload,
     maxAttempts: job.maxAttempts,
     attemptLimit: job.attemptLimit,
     failureCount: job.failureCount,

@@ -11,7 +11,11 @@ export interface StoredJob extends JobKey {
   readonly name: string;
   readonly version: string;
   readonly payload: string;
+  /** What an operator put in its place; run instead of it, never compared. */
+  readonly payloadOverride: string | null;
   readonly queue: string;
+  /** The queue as submitted, if an operator has moved the job since. */
+  readonly initialQueue: string | null;
   readonly priority: number;
   readonly maxAttempts: number;
   readonly attemptLimit: number;
@@ -39,6 +43,7 @@ export interface StoredJob extends JobKey {
   readonly heldKey: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly recurringId: string | null;
+  readonly changedBy: string | null;
   /** The ids of its parents. */
   readonly after: readonly string[];
   readonly createdAt: Micros;
@@ -59,6 +64,9 @@ export function newJob(
 
   return {
     scope, id, name, version, payload, queue, priority, maxAttempts, onInterrupt, timeoutMs, uniqueKey, recurringId, notBefore, createdAt,
+    payloadOverride: null,
+    initialQueue: null,
+    changedBy: null,
     attemptLimit: maxAttempts,
     nextRunAt: firstDue,
     state: submission.after.length === 0 ? 'queued' : 'awaiting',

@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/clock.ts';
 import { controlOf } from '../../src/core/control.ts';
+import { defineJob } from '../../src/core/definition.ts';
 import { InvalidOptionError } from '../../src/core/errors.ts';
+import { consoleLogger } from '../../src/core/logger.ts';
 import type { JobQueries } from '../../src/core/queries.ts';
 import type { RecurringStore } from '../../src/core/recurring.ts';
 import type { JobStore } from '../../src/core/store.ts';
+
+const sendMail = defineJob<{ to: string }>()({ name: 'mail.send' });
 
 /** A store that answers every call with what it was asked. */
 function world() {
@@ -22,7 +26,8 @@ function world() {
   return {
     asked,
     entered,
-    control: (scope: string) => controlOf(scope, stores, systemClock, operation => entered.push(operation)),
+    control: (scope: string) =>
+      controlOf(scope, stores, systemClock, operation => entered.push(operation), consoleLogger),
   };
 }
 
@@ -34,6 +39,7 @@ test('every call is about a job of the scope, and no other', async () => {
   await acme.attempts('a');
   await acme.cancel('a', { reason: 'withdrawn' });
   await acme.retry('a', { at: new Date(5) });
+  await acme.resurrect('a', { repaired: sendMail.create({ to: 'ada' }), priority: 5, queue: 'slow', actor: 'ann' });
   await acme.runNow('a');
 
   const key = { scope: 'acme', id: 'a' };
@@ -42,10 +48,31 @@ test('every call is about a job of the scope, and no other', async () => {
     ['attempts', key],
     ['cancel', key, { reason: 'withdrawn' }],
     ['retry', key, { at: 5000 }],
-    ['runNow', key],
+    [
+      'resurrect',
+      key,
+      {
+        repair: { name: 'mail.send', version: '1', payload: '{"to":"ada"}' },
+        priority: 5,
+        queue: 'slow',
+        actor: 'ann',
+      },
+    ],
+    ['runNow', key, {}],
   ]);
   expect(Object.isFrozen(acme)).toBe(true);
   expect(acme.scope).toBe('acme');
+});
+
+test('who acts is told to the store with every action', async () => {
+  const { asked, control } = world();
+
+  await control('').cancel('a', { actor: 'ann' });
+  await control('').retry('a', { actor: 'ann' });
+  await control('').resurrect('a', { actor: 'ann' });
+  await control('').runNow('a', { actor: 'ann' });
+
+  expect(asked.map(([, , options]) => options)).toEqual(Array.from({ length: 4 }, () => ({ actor: 'ann' })));
 });
 
 test('without options a cancel has no reason and a retry no time', async () => {
@@ -63,17 +90,25 @@ test('every call says what it is before it reaches the store', async () => {
   const { entered, control } = world();
   const acme = control('acme');
 
-  await Promise.all([acme.get('a'), acme.attempts('a'), acme.cancel('a'), acme.retry('a'), acme.runNow('a')]);
+  await Promise.all([
+    acme.get('a'),
+    acme.attempts('a'),
+    acme.cancel('a'),
+    acme.retry('a'),
+    acme.resurrect('a'),
+    acme.runNow('a'),
+  ]);
 
-  expect(entered).toEqual(['get()', 'attempts()', 'cancel()', 'retry()', 'runNow()']);
+  expect(entered).toEqual(['get()', 'attempts()', 'cancel()', 'retry()', 'resurrect()', 'runNow()']);
 });
 
 test('where a call may not be made, its promise rejects and the store is not asked', async () => {
   const { asked } = world();
   const stores = { jobs: {} as JobStore & JobQueries, recurring: {} as RecurringStore };
-  const control = controlOf('acme', stores, systemClock, () => {
+  const refuse = () => {
     throw new Error('not here');
-  });
+  };
+  const control = controlOf('acme', stores, systemClock, refuse, consoleLogger);
 
   await expect(control.get('a')).rejects.toThrow('not here');
   expect(asked).toEqual([]);
@@ -89,7 +124,7 @@ describe('refused before the store is asked', () => {
     const { asked, control } = world();
     const acme = control('acme');
 
-    for (const call of [acme.get, acme.attempts, acme.cancel, acme.retry, acme.runNow]) {
+    for (const call of [acme.get, acme.attempts, acme.cancel, acme.retry, acme.resurrect, acme.runNow]) {
       await expect(call(id as string)).rejects.toMatchObject({ code: 'INVALID_OPTION', option: 'id' });
     }
     expect(asked).toEqual([]);
@@ -99,6 +134,26 @@ describe('refused before the store is asked', () => {
     const { asked, control } = world();
 
     await expect(control('').cancel('a', { reason: reason as string })).rejects.toMatchObject({ option: 'reason' });
+    expect(asked).toEqual([]);
+  });
+
+  test.each([
+    ['priority', { priority: 1.5 }],
+    ['priority', { priority: 2 ** 31 }],
+    ['queue', { queue: '' }],
+    ['queue', { queue: 'a\u0000' }],
+    ['actor', { actor: '' }],
+    ['actor', { actor: 'x'.repeat(256) }],
+    ['repaired', { repaired: null }],
+    ['repaired', { repaired: { name: 'mail.send', version: '1', payload: '{}' } }],
+    ['payload', { payload: {} }],
+  ])('a resurrection with a wrong %s: %j', async (option, options) => {
+    const { asked, control } = world();
+
+    await expect(control('').resurrect('a', options as never)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      option,
+    });
     expect(asked).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdirSync } from 'node:fs';
 import * as abortReason from '../../src/core/abort-reason.ts';
+import * as controlErrors from '../../src/core/control-errors.ts';
 import * as coreErrors from '../../src/core/errors.ts';
 import {
   describeKey,
@@ -16,7 +17,7 @@ import * as refuseRemoval from '../../src/entities/refuse-removal.ts';
 import * as publicList from '../../src/index.ts';
 import * as unitErrors from '../../src/unit-of-work/errors.ts';
 
-const modules = { ...abortReason, ...coreErrors, ...handlerErrors, ...message, ...refuseRemoval, ...unitErrors };
+const modules = { ...abortReason, ...controlErrors, ...coreErrors, ...handlerErrors, ...message, ...refuseRemoval, ...unitErrors };
 
 const classes = Object.entries(modules).filter(([name, value]) => isErrorClass(value) && name !== 'JobsError');
 const key = { scope: 'acme', id: 'order-1' };
@@ -32,6 +33,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new coreErrors.EntityManagerMismatchError('Pass the inner one.'), 'ENTITY_MANAGER_MISMATCH', /Pass the inner one/],
   [new coreErrors.JobIdentityConflictError(key, [{ field: 'payload' }]), 'JOB_IDENTITY_CONFLICT', /"order-1" in scope "acme" .* payload differs/],
   [new coreErrors.ParentNotFoundError(key, 'order-0'), 'PARENT_NOT_FOUND', /"order-1" in scope "acme" is to wait for "order-0"/],
+  [new controlErrors.RepairMismatchError(key, { name: 'mail', version: '1' }, { name: 'mail', version: '2' }), 'REPAIR_MISMATCH', /"order-1" in scope "acme" is a mail of version 1 .* a mail of version 2/],
   [new coreErrors.AttemptMissingError(key, 2), 'ATTEMPT_MISSING', /Attempt 2 of job "order-1" in scope "acme" has no row/],
   [new coreErrors.AttemptSettledError(key, 2, '`transactional()`', 'was settled', { cause }), 'ATTEMPT_SETTLED', /`transactional\(\)` came after attempt 2 of job "order-1" .* was settled/],
   [new coreErrors.StaleAttemptError(key, 2), 'STALE_ATTEMPT', /Attempt 2 of job "order-1" in scope "acme" no longer owns/],
@@ -40,7 +42,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new coreErrors.UnsupportedDriverError('MySqlDriver'), 'UNSUPPORTED_DRIVER', /SQLite and PostgreSQL .* not with MySqlDriver/],
   [new coreErrors.ConnectionTimeoutError('submit()', { cause }), 'CONNECTION_TIMEOUT', /submit\(\) got no connection .*`stage\(\)`.* may be called again/],
   [new coreErrors.InsertRefusedError(key), 'INSERT_REFUSED', /"order-1" in scope "acme" .* a trigger or a rule/],
-  [new coreErrors.UpdateRefusedError(key), 'UPDATE_REFUSED', /"order-1" in scope "acme", .* a trigger or a rule/],
+  [new controlErrors.UpdateRefusedError(key), 'UPDATE_REFUSED', /"order-1" in scope "acme", .* a trigger or a rule/],
   [new handlerErrors.PermanentError('declined', { cause }), 'PERMANENT', /^declined$/],
   [new handlerErrors.RetryAfterError('1m', 'busy', { cause }), 'RETRY_AFTER', /^busy$/],
   [new handlerErrors.SnoozeError('1m'), 'SNOOZE', /asked to be called later/],

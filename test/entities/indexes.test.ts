@@ -73,7 +73,7 @@ const indexes = [
   },
   {
     name: 'durable_job_dependency_resolve',
-    columns: 'scope_hash, parent_id',
+    columns: 'scope_hash, parent_id, job_id',
     predicate: null,
     serves: [`select job_id from durable_job_dependency where scope_hash = 'hash' and parent_id = 'job-77'`],
   },

@@ -11,7 +11,7 @@ const tables = {
     'initial_not_before next_run_at state attempt_count failure_count attempt_token executor_id on_interrupt timeout_ms ' +
     'retry_policy retry_until progress progress_message cancel_requested_at cancel_reason result_ref failure_reason ' +
     'last_error unique_key unique_hash recurring_id trace_parent trace_state metadata changed_by revision created_at ' +
-    'finished_at',
+    'finished_at initial_queue',
   durable_job_attempt:
     'scope_hash job_id ordinal token executor_id state progress progress_message failure_reason error result_ref ' +
     'started_at ended_at',

@@ -86,8 +86,12 @@ async function inUse(driver: Driver, release: typeof jobMigrations): Promise<unk
   return content(old);
 }
 
+/** Without what is null, as the columns that a later migration adds to a row are. */
 async function content(orm: TestOrm): Promise<unknown> {
   const tables = [...new Set(rows.map(([table]) => table))];
+  const stored = await Promise.all(tables.map(table => orm.em.fork().execute(`select * from ${table} order by 1, 2`)));
 
-  return Promise.all(tables.map(table => orm.em.fork().execute(`select * from ${table} order by 1, 2`)));
+  return stored.map(rows =>
+    rows.map(row => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))),
+  );
 }

@@ -13,6 +13,7 @@ import {
   type JobStore,
   type Logger,
   type RecurringControl,
+  type ResurrectAnswer,
   type RetryAnswer,
   type RunNowAnswer,
   type StageResult,
@@ -111,8 +112,11 @@ export async function control(): Promise<void> {
   await acme.cancel('a', { reason: 5 });
   // @ts-expect-error a time is a Date
   await acme.retry('a', { at: '2026-01-01' });
-  // @ts-expect-error not yet a word of this release
-  await acme.resurrect('a');
+  expectType<ResurrectAnswer>()(
+    await acme.resurrect('a', { repaired: submission, priority: 1, queue: 'slow', actor: 'ann' }),
+  );
+  // @ts-expect-error a payload alone was validated by nobody
+  await acme.resurrect('a', { repaired: { invoiceId: '1' } });
 }
 
 export async function recurring(): Promise<void> {
@@ -147,7 +151,21 @@ export async function operating(): Promise<void> {
   await queues.pause('mail');
   expectType<JobPage>()(await admin.list({ states: ['failed'] }, { limit: 10 }));
   expectType<JobCounts>()(await admin.counts());
-  expectType<BulkAnswer>()(await admin.retryAll({ reasons: ['timeout'] }, { limit: 500, actor: 'ann', preview: true }));
+  const { deadLetters } = jobs();
+  expectType<BulkAnswer>()(
+    await deadLetters.resurrect({ reason: ['timeout'] }, { limit: 500, actor: 'ann', preview: true }),
+  );
+  expectType<JobPage>()(await deadLetters.list({ includeInterrupted: true }, { limit: 10 }));
+  expectType<number | undefined>()((await deadLetters.count({ scope: 'acme' })).timeout);
+  // @ts-expect-error no reason of ours
+  await deadLetters.count({ reason: ['bad luck'] });
+  // @ts-expect-error how many at most?
+  await deadLetters.purge({ reason: ['timeout'] }, { actor: 'ann' });
+  // @ts-expect-error a scope's dead letters can't be another one's
+  await jobs().scope('acme').deadLetters.count({ scope: 'other' });
+  jobs().executor({ handlers: [], retention: { succeeded: '7d', failed: false } });
+  // @ts-expect-error no state that ends
+  jobs().executor({ handlers: [], retention: { queued: '7d' } });
   // @ts-expect-error how many at most?
   await admin.cancelAll({ queues: ['mail'] }, {});
   // @ts-expect-error no state of ours

@@ -1,6 +1,7 @@
 import type { AttemptRef, Progress, Settlement } from '../../core/attempt.ts';
 import type { FailureReason } from '../../core/failure-reason.ts';
 import type { ClaimRequest, Recovery } from '../../core/store.ts';
+import type { FinishedState } from '../../core/states.ts';
 import type { Micros } from '../../core/time.ts';
 import type { NewJobRow } from '../job-row.ts';
 import type { Row, Run, Session } from '../session.ts';
@@ -34,6 +35,8 @@ export interface SqlDialect {
   settle(session: Session, settlements: readonly Settlement[], now: Micros): Promise<EndedRow[]>;
   release(session: Session, attempts: readonly AttemptRef[], now: Micros): Promise<EndedRow[]>;
   recover(session: Session, attempts: readonly AttemptRef[], how: Recovery, now: Micros): Promise<EndedRow[]>;
+  /** Deletes finished jobs with all that belongs to them; answers the states that they had. */
+  deleteFinished(session: Session, doomed: Doomed): Promise<MovedRow[]>;
 }
 
 /** How a database is set up, where the library's transactions depend on it. */
@@ -84,6 +87,15 @@ export type Candidates = { readonly limit: number } & (
   | { readonly of: 'keys' | 'children'; readonly keys: readonly RowKey[] }
   | { readonly of: 'all'; readonly keys?: undefined }
 );
+
+/** Finished jobs that are to be deleted: those of a state that ended before an instant, the first ones first, or some of them. */
+export type Doomed =
+  | { readonly of: 'state'; readonly state: FinishedState; readonly before: Micros; readonly limit: number }
+  | {
+      readonly of: 'keys';
+      readonly keys: ReadonlyArray<readonly [scopeHash: string, id: string]>;
+      readonly states: readonly FinishedState[];
+    };
 
 /** A job that was moved, and the state that it has now. */
 export interface MovedRow extends JobKeyRow {

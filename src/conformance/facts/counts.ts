@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import type { JobFilter } from '../../core/queries.ts';
 import { aJobIn, settled, started, startOf, submitted } from '../arrange.ts';
-import { buildReport, rescheduled, someSubmissions } from '../builders.ts';
+import { buildReport, failed, rescheduled, someSubmissions } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
 
 const day = 86_400_000;
@@ -30,6 +30,20 @@ export const counting = group('Counts', [
 
     assert.deepEqual(await counted(on, { scope: 'a', states: ['queued'] }), [{ ...base, state: 'queued', count: 2 }]);
     assert.deepEqual(await counted(on, { createdFrom: new Date(on.clock.date().getTime() + day) }), []);
+  }),
+
+  fact('jobs are counted by the reason why they ended', async on => {
+    await aJobIn(on, 'failed', { scope: 'a' });
+    await aJobIn(on, 'failed');
+    await aJobIn(on, 'cancelled');
+    await aJobIn(on, 'succeeded');
+    await settled(on, failed(await started(on), { failureReason: 'timeout' }));
+    const counts = async (filter: JobFilter) =>
+      Object.fromEntries((await on.store.countsByReason(filter)).map(({ reason, count }) => [reason, count]));
+
+    assert.deepEqual(await counts({}), { permanent_error: 2, timeout: 1, cancel_requested: 1 });
+    assert.deepEqual(await counts({ scope: 'a', states: ['failed'] }), { permanent_error: 1 });
+    assert.deepEqual(await counts({ states: ['queued'] }), {});
   }),
 
   fact('the backlog is what is due in each queue, and since when the first of it', async on => {

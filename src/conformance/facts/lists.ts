@@ -151,6 +151,21 @@ export const lists = group('Lists of jobs', [
     assert.deepEqual(await listed(on, { createdFrom: at(1), createdBefore: at(2) }), idsOf([jobs[1]!]));
   }),
 
+  fact('a list may be of jobs that ended in a time: from its first instant, and before its end', async on => {
+    await submitted(on);
+    const jobs = [];
+    for (let index = 0; index < 3; index++) {
+      on.clock.advance(day);
+      jobs.push(await aJobIn(on, index === 1 ? 'failed' : 'succeeded'));
+    }
+    const at = (index: number) => new Date(on.clock.date().getTime() - (2 - index) * day);
+
+    assert.deepEqual(await listed(on, { finishedFrom: at(1) }), idsOf([jobs[2]!, jobs[1]!]));
+    assert.deepEqual(await listed(on, { finishedBefore: at(1) }), idsOf([jobs[0]!]));
+    assert.deepEqual(await listed(on, { finishedFrom: at(1), finishedBefore: at(2) }), idsOf([jobs[1]!]));
+    assert.deepEqual(await listed(on, { states: ['failed'], finishedFrom: at(0) }), idsOf([jobs[1]!]));
+  }),
+
   fact('all conditions of a filter must hold', async on => {
     const wanted = await submitted(on, { scope: 'a', queue: 'slow' });
     await submitted(on, { scope: 'a' });

@@ -39,6 +39,32 @@ const cases: Case[] = [
     ),
   },
   {
+    call: 'resurrect',
+    ask: async ({ store }, attempt) => (
+      await store.settle([outcomes.failed(attempt)]),
+      store.resurrect(keyOf(attempt), {})
+    ),
+  },
+  {
+    call: 'prune',
+    ask: ({ store }) => {
+      const finishedBefore = { succeeded: 50, failed: 50, cancelled: null, interrupted: null };
+      return store.prune({ finishedBefore, executorsBefore: 0, limit: 1000 });
+    },
+    index: 'durable_job_finished',
+  },
+  { call: 'purge', ask: ({ store }, attempt) => store.purge([keyOf(attempt)], ['failed']) },
+  {
+    call: 'list of dead letters',
+    ask: ({ store }) => store.list({ states: ['failed', 'interrupted'] }, { after: null, limit: 50 }),
+    index: 'durable_job_finished',
+  },
+  {
+    call: 'countsByReason of dead letters',
+    ask: ({ store }) => store.countsByReason({ states: ['failed'] }),
+    index: 'durable_job_finished',
+  },
+  {
     call: 'running of one executor',
     ask: ({ store }) => store.running({ executorId: 'executor-1', unleased: true, limit: 10 }),
     index: 'durable_job_running_executor',

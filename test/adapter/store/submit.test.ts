@@ -64,6 +64,7 @@ forEachDriver(driver => {
       trace_state: null,
       metadata: '{"tenant":"acme"}',
       changed_by: null,
+      initial_queue: null,
       revision: 1,
       created_at: createdAt,
       finished_at: null,

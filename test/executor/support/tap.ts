@@ -1,7 +1,7 @@
 import type { JobStore } from '../../../src/core/store.ts';
 
 type Method =
-  'subscribe' | 'register' | 'retire' | 'claim' | 'progress' | 'status' | 'settle' | 'release' | 'recover' | 'running';
+  | 'subscribe' | 'register' | 'retire' | 'claim' | 'progress' | 'status' | 'settle' | 'release' | 'recover' | 'running' | 'prune'; // prettier-ignore
 
 /** Stands between the executor and the real store: sees each call, may hold it up, fail it, or lose its answer. */
 export type Taps = {

@@ -5,6 +5,7 @@ import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
 import { sql } from '../statement.ts';
 import { claimJobs } from './claim-jobs.ts';
+import { deleteFinishedJobs } from './delete-finished-jobs.ts';
 import { insertJobs } from './insert-jobs.ts';
 import { lockQueues } from './lock-queues.ts';
 import { recoverAttempts } from './recover-attempts.ts';
@@ -55,4 +56,5 @@ export const postgresqlDialect: SqlDialect = {
   recover: async ({ write, tables }, attempts, how, now) => {
     return (await write(recoverAttempts(tables, attempts.map(attemptKey), how, now))) as EndedRow[];
   },
+  deleteFinished: async ({ write, tables }, doomed) => (await write(deleteFinishedJobs(tables, doomed))) as MovedRow[],
 };

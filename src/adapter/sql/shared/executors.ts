@@ -43,6 +43,21 @@ export function lapseExecutors(t: Tables, now: Micros): Statement {
   `;
 }
 
+/** Executors that are gone, and hold nothing that is still to be recovered. */
+export function deleteExecutors(t: Tables, before: Micros, limit: number): Statement {
+  return sql`
+    delete from ${t.executor}
+    where id in (
+      select e.id from ${t.executor} e
+      where e.state <> 'active' and coalesce(e.lease_until, e.started_at) < ${before}
+        and not exists (select 1 from ${t.job} j where j.executor_id = e.id and j.state = 'running')
+      order by e.id
+      limit ${limit}
+    )
+    returning id
+  `;
+}
+
 /** Whether an executor's time is over, or something runs under one that is not active: all that is asked while all is well. */
 export function anyLapsed(t: Tables, now: Micros): Statement {
   return sql`

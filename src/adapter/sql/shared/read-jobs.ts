@@ -3,14 +3,14 @@ import { snapshotColumns } from '../../job-row.ts';
 import { sql, values, type Statement } from '../statement.ts';
 
 export function readJob(t: Tables, scopeHash: string, id: string): Statement {
-  return sql`select ${snapshotColumns} from ${t.job} where scope_hash = ${scopeHash} and id = ${id}`;
+  return sql`select ${snapshotColumns()} from ${t.job} where scope_hash = ${scopeHash} and id = ${id}`;
 }
 
 /** The holders of identities, with what a request is compared by. */
 export function readByIdentity(t: Tables, keys: ReadonlyArray<readonly [scopeHash: string, id: string]>): Statement {
   return sql`
     with wanted(scope_hash, id) as (${values(keys)})
-    select j.scope_hash, j.payload, ${snapshotColumnsOf('j')}
+    select j.scope_hash, j.payload, ${snapshotColumns('j')}
     from wanted join ${t.job} j on j.scope_hash = wanted.scope_hash and j.id = wanted.id
   `;
 }
@@ -19,7 +19,7 @@ export function readByIdentity(t: Tables, keys: ReadonlyArray<readonly [scopeHas
 export function readByUniqueHash(t: Tables, hashes: readonly string[]): Statement {
   return sql`
     with wanted(unique_hash) as (${values(hashes.map(hash => [hash]))})
-    select j.unique_hash, ${snapshotColumnsOf('j')}
+    select j.unique_hash, ${snapshotColumns('j')}
     from wanted join ${t.job} j on j.unique_hash = wanted.unique_hash
   `;
 }
@@ -32,8 +32,4 @@ export function readAttempts(t: Tables, scopeHash: string, id: string): Statemen
     where scope_hash = ${scopeHash} and job_id = ${id}
     order by ordinal
   `;
-}
-
-function snapshotColumnsOf(alias: string): Statement {
-  return { sql: snapshotColumns.sql.replaceAll(/\w+/g, column => `${alias}.${column}`), params: [] };
 }

@@ -4,11 +4,14 @@ import type { Candidates } from '../dialect.ts';
 import { resolveCandidates, resolveVerdicts } from '../shared/resolve-candidates.ts';
 import { sql, type Statement } from '../statement.ts';
 
-/** Resolves awaiting jobs by their parents' states, later than what ended those. */
+/**
+ * Resolves awaiting jobs by their parents' states, later than what ended those. The candidates first: merged into the join, they were
+ * looked for anew for each awaiting job (measured: 10 s for the children of 1,000 parents among 5,000, 20 ms this way).
+ */
 export function resolveJobs(t: Tables, candidates: Candidates, now: Micros): Statement {
   return sql`
     with recursive
-    candidates(scope_hash, id) as (${resolveCandidates(t, candidates)}),
+    candidates(scope_hash, id) as materialized (${resolveCandidates(t, candidates)}),
     verdicts as materialized (
       select * from (${resolveVerdicts(t)}) as v where is_dead = 1 or is_ready = 1
       order by scope_hash, id limit ${candidates.limit}

@@ -10,6 +10,7 @@ import { settlementRow } from '../settlement-row.ts';
 import { sql, type Statement } from '../statement.ts';
 import { claimJobs } from './claim-jobs.ts';
 import { deleteAttempts } from './delete-attempts.ts';
+import { deleteAttemptsOf, deleteFinishedJobs, deleteWaitsFor, deleteWaitsOf } from './delete-finished-jobs.ts';
 import { endAttempts, type AttemptEnd } from './end-attempts.ts';
 import { insertAttempts, type StartedRow } from './insert-attempts.ts';
 import { insertJobs } from './insert-jobs.ts';
@@ -112,6 +113,24 @@ export const sqliteDialect: SqlDialect = {
       }
 
       return released.map(row => ({ ...row, state: stateOf(row)!, is_parent: true }));
+    });
+  },
+
+  deleteFinished: ({ atomically, tables }, doomed) => {
+    return atomically(async run => {
+      const deleted = (await run(deleteFinishedJobs(tables, doomed))) as MovedRow[];
+      if (deleted.length > 0) {
+        await run(deleteAttemptsOf(tables, deleted));
+        await run(deleteWaitsOf(tables, deleted));
+        await run(
+          deleteWaitsFor(
+            tables,
+            deleted.filter(({ state }) => state === 'succeeded'),
+          ),
+        );
+      }
+
+      return deleted;
     });
   },
 };
