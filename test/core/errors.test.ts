@@ -17,7 +17,15 @@ import * as refuseRemoval from '../../src/entities/refuse-removal.ts';
 import * as publicList from '../../src/index.ts';
 import * as unitErrors from '../../src/unit-of-work/errors.ts';
 
-const modules = { ...abortReason, ...controlErrors, ...coreErrors, ...handlerErrors, ...message, ...refuseRemoval, ...unitErrors };
+const modules = {
+  ...abortReason,
+  ...controlErrors,
+  ...coreErrors,
+  ...handlerErrors,
+  ...message,
+  ...refuseRemoval,
+  ...unitErrors,
+};
 
 const classes = Object.entries(modules).filter(([name, value]) => isErrorClass(value) && name !== 'JobsError');
 const key = { scope: 'acme', id: 'order-1' };
@@ -82,7 +90,14 @@ describe('each error of the library', () => {
       /error|message|abort/.test(file),
     );
 
-    expect(files).toEqual(['abort-reason.ts', 'error-text.ts', 'errors.ts', 'handler-errors.ts', 'message.ts']);
+    expect(files).toEqual([
+      'abort-reason.ts',
+      'control-errors.ts',
+      'error-text.ts',
+      'errors.ts',
+      'handler-errors.ts',
+      'message.ts',
+    ]);
   });
 
   test.each(examples)('%s', (error, code, says) => {
