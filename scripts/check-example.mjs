@@ -1,4 +1,4 @@
-// The example writes what its page says, on both databases: from an empty folder, and again with `--fresh`.
+// The example's own tests pass, and it writes what its page says, on both databases: from an empty folder, and again with `--fresh`.
 import fs from 'node:fs';
 import path from 'node:path';
 import { inTemporaryFolder, report, root, run } from './run.mjs';
@@ -14,10 +14,10 @@ async function compare(expected) {
     const data = ['--data', folder];
     const runs = [data, [...data, '--fresh'], ['--postgres', ...data], ['--postgres', ...data, '--fresh']];
 
-    report(
-      `example, ${runs.length} runs`,
-      runs.flatMap(args => difference(expected, args)),
-    );
+    report(`example, its tests and ${runs.length} runs`, [
+      ...failedTests(),
+      ...runs.flatMap(args => difference(expected, args)),
+    ]);
   });
 }
 
@@ -30,5 +30,14 @@ function difference(expected, args) {
     return written === expected ? [] : [`${title}: expected\n${expected}\ngot\n${written}`];
   } catch (error) {
     return [`${title}: ${error.message}`];
+  }
+}
+
+function failedTests() {
+  try {
+    run('npm', ['run', '--silent', 'example:test'], { timeout: 120_000 });
+    return [];
+  } catch (error) {
+    return [error.message];
   }
 }

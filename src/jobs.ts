@@ -10,6 +10,7 @@ import { localHintsOf } from './adapter/local-hints.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
+import { MikroOrmTestBench } from './adapter/mikro-orm-test-bench.ts';
 import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
@@ -20,6 +21,8 @@ import { stage, type StagingParts } from './adapter/stage.ts';
 import { Submitter } from './adapter/submitter.ts';
 import type { Session } from './adapter/session.ts';
 import { checkRegistered } from './adapter/tables.ts';
+import { transactionParts } from './adapter/transaction-parts.ts';
+import { acceptedBy } from './core/accepted-submission.ts';
 import { adminOf, type Admin } from './core/admin.ts';
 import { checkedClock, CreationClock, systemClock, type Clock } from './core/clock.ts';
 import { checkedConnectionTimeout, checkedNotifications } from './core/connection-options.ts';
@@ -34,10 +37,13 @@ import type { RecurringControl } from './core/recurring-control.ts';
 import { queueControlOf, type QueueControl } from './core/queue-control.ts';
 import { checkKnown } from './core/known-options.ts';
 import { checkedLogger, consoleLogger, type Logger } from './core/logger.ts';
+import { oneOrSeveral } from './core/one-or-several.ts';
 import type { JobQueries } from './core/queries.ts';
+import { SettableClock } from './core/settable-clock.ts';
 import type { StageResult } from './core/snapshot.ts';
 import type { JobStore } from './core/store.ts';
-import { checkedSubmission, type Submission } from './core/submission.ts';
+import type { Submission } from './core/submission.ts';
+import { testBench, type TestBench } from './core/test-bench.ts';
 import { Executor } from './executor/executor.ts';
 import { guardedLogger } from './executor/guarded-logger.ts';
 import type { ExecutorHost } from './executor/executor-host.ts';
@@ -93,7 +99,10 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly admin: Admin;
   /** Jobs that have ended in vain, over all scopes: to look at, to run again, to delete. */
   readonly deadLetters: DeadLetters;
+  /** For `mikro-orm-jobs/testing`. */
+  readonly [testBench]: TestBench<EntityManager>;
   readonly #em: Em;
+  readonly #accepted: (value: unknown) => Submission;
   readonly #staging: StagingParts;
   readonly #submitter: Submitter;
   /** The stores of people's calls. */
@@ -136,6 +145,11 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const recurringOn = (session: Session) => new MikroOrmRecurringStore({ ...parts, session });
     const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
 
+    const partsIn = (transaction: EntityManager) => transactionParts({ ...parts, session }, commits, transaction);
+    const environment = new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, transaction => {
+      return storeInTransaction({ ...parts, session }, commits, transaction);
+    });
+
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
     this.store = storeOn(session);
@@ -146,11 +160,21 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       recurring: recurringOn(patient('jobs.recurring')),
     };
     this.deadLetters = deadLettersOf(storeOn(patient('jobs.deadLetters')), enter, logger);
+    this.#accepted = acceptedBy(clock);
+    this[testBench] = new MikroOrmTestBench({
+      em,
+      environment,
+      parts: { ...parts, session },
+      partsIn,
+      hints,
+      clock,
+      logger,
+    });
     this.#staging = { em, dialect, creationClock, commits };
     this.#submitter = new Submitter({
       session,
       connectionTimeoutMs,
-      storeOn: session => storeOn(session),
+      storeOn: session => new MikroOrmJobStore({ ...parts, session }),
       creationClock,
       hints,
       isJoint: !hasSessionContext(em),
@@ -158,9 +182,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.#executorHost = {
       store: this.store,
       recurring: recurringOn(session),
-      environment: new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, transaction => {
-        return storeInTransaction(parts, commits, transaction);
-      }),
+      environment,
       clock,
       logger,
       random,
@@ -169,7 +191,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       dialect: dialect.name,
       fork: () => em.fork({ disableContextResolution: true }) as Em,
       refuseAmbientTransaction: operation => this.#refuseTransaction(operation, 'Call it outside of yours.'),
-      stage: (transaction, submissions) => stage(this.#staging, transaction, submissions.map(checkedSubmission)),
+      stage: (transaction, submissions) => stage(this.#staging, transaction, submissions.map(this.#accepted)),
       connectionTimeoutMs,
       retry: write => retryTransient(write, random),
       delay: (ms, signal) => delay(ms, undefined, { signal }),
@@ -194,7 +216,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   /** Several at once, up to 1,000 in one statement: answers by position. A conflict leaves none of them in your transaction. */
   stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
   async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
-    return single(given, submissions => stage(this.#staging, em, submissions));
+    return oneOrSeveral(given, this.#accepted, submissions => stage(this.#staging, em, submissions));
   }
 
   /**
@@ -209,7 +231,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   /** Several at once, all or nothing: answers by position. */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
-    return single(given, submissions => {
+    return oneOrSeveral(given, this.#accepted, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
       return submissions.length === 0 ? Promise.resolve([]) : this.#submitter.submit(submissions);
     });
@@ -247,18 +269,6 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   }
 }
 
-/** One submission or several, each one made by a definition; one is answered by one. */
-async function single(
-  given: Submission | readonly Submission[],
-  store: (submissions: readonly Submission[]) => Promise<StageResult[]>,
-): Promise<StageResult | StageResult[]> {
-  const isList = Array.isArray(given);
-  const submissions = (isList ? given : [given]).map(checkedSubmission);
-  const results = await store(submissions);
-
-  return isList ? results : results[0]!;
-}
-
 const knownOptions: ReadonlyArray<keyof JobsOptions<EntityManager>> = [
   'orm', 'clock', 'logger', 'connectionTimeout', 'notifications', 'unitOfWork',
 ]; // prettier-ignore
@@ -279,7 +289,7 @@ function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
   const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s', notifications = true } = options;
   return {
     em: orm.em,
-    clock: checkedClock(clock),
+    clock: new SettableClock(checkedClock(clock)),
     logger: guardedLogger(checkedLogger(logger)),
     connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
     notifications: checkedNotifications(notifications),

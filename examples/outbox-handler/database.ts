@@ -28,6 +28,11 @@ export async function openSqlite(folder: string): Promise<MikroORM> {
   return orm;
 }
 
+/** In memory, for tests. */
+export async function openMemory(): Promise<MikroORM> {
+  return SqliteORM.init({ ...options, dbName: ':memory:' });
+}
+
 /** The database that the address names. */
 export async function openPostgres(clientUrl: string): Promise<MikroORM> {
   return PostgresORM.init({ ...options, clientUrl });

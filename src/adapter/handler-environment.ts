@@ -3,8 +3,8 @@ import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
 import { freeLostConnections } from './free-lost-connections.ts';
-import { OwnTransaction } from './own-transaction.ts';
 import type { OwnSession } from './own-session.ts';
+import { settledTransaction } from './settled-transaction.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { checkSchema } from './sql/shared/check-schema.ts';
 
@@ -59,18 +59,7 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     refuseAmbientTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
-    return em.transactional(async transaction => {
-      const result = await new OwnTransaction(transaction).work(async () => {
-        const returned = await work(transaction as Em);
-        // What work left unflushed belongs before the settlement: an error of it must not find the attempt ended.
-        await transaction.flush();
-
-        return returned;
-      });
-      await settle(this.#storeIn(transaction), result);
-
-      return result;
-    }, options);
+    return settledTransaction(em, options, this.#storeIn, work, settle);
   }
 }
 

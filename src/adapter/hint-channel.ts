@@ -55,6 +55,12 @@ export class HintChannel {
     };
   }
 
+  /** Hears of what this process commits, and of nothing else: opens no connection. @returns ends it */
+  hear(listener: Listener): () => void {
+    this.#local.add(listener);
+    return () => void this.#local.delete(listener);
+  }
+
   /** Never throws: it is called where the host's transaction has just committed, and can't fail any more. */
   send(hint: StoreHint): void {
     this.#tell(this.#local, hint);

@@ -104,6 +104,7 @@ export interface SubmissionDefaults<Name extends string = string> {
 
 const brand = Symbol.for('mikro-orm-jobs.submission');
 const madeId = Symbol.for('mikro-orm-jobs.submission.madeId');
+const delayMs = Symbol.for('mikro-orm-jobs.submission.delayMs');
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
 const maxMetadataBytes = 65_536;
@@ -150,7 +151,24 @@ export function createSubmission<Name extends string>(
   };
 
   Object.defineProperty(submission, brand, { value: true });
+  if (options.delay !== undefined) {
+    Object.defineProperty(submission, delayMs, { value: delayMsOf(options) });
+  }
   return Object.freeze(Object.defineProperty(submission, madeId, { value: id === undefined }));
+}
+
+/** The same request with its relative delay counted from this instant; as it is when it has none. */
+export function delayedFrom(submission: Submission, now: Micros): Submission {
+  const delay = (submission as unknown as Record<symbol, number | undefined>)[delayMs];
+  if (delay === undefined) {
+    return submission;
+  }
+
+  const notBeforeMs = checkedInstant(new Date(now / 1000 + delay));
+  const notBefore = { enumerable: true, get: () => new Date(notBeforeMs) };
+  return Object.freeze(
+    Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(submission), notBefore }),
+  ) as Submission;
 }
 
 /** Whether its id was made with it, so that no other submission has it. */
@@ -192,13 +210,18 @@ function checkedPayload(payload: string): string {
 }
 
 /** In ms; null: at once. */
-function notBeforeOf({ notBefore, delay }: SubmissionOptions & Identity, now: Micros): number | null {
-  if (delay !== undefined) {
-    const ms = asSubmission('delay', () => durationMs(delay, 'delay'));
-    return checkedInstant(new Date(now / 1000 + ms));
+function notBeforeOf(options: SubmissionOptions & Identity, now: Micros): number | null {
+  const { notBefore } = options;
+  const delay = delayMsOf(options);
+  if (delay !== null) {
+    return checkedInstant(new Date(now / 1000 + delay));
   }
 
   return notBefore === undefined || notBefore === null ? null : checkedInstant(notBefore);
+}
+
+function delayMsOf({ delay }: Identity): number | null {
+  return delay === undefined ? null : asSubmission('delay', () => durationMs(delay, 'delay'));
 }
 
 function checkedInstant(instant: Date): number {

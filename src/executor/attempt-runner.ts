@@ -18,7 +18,8 @@ export interface AttemptRunnerParts<Em> {
   readonly handlers: HandlerList<Em>;
   readonly environment: ExecutorEnvironment<Em>;
   readonly running: RunningAttempts;
-  readonly settle: (settlement: Settlement) => void;
+  /** Takes what is to be written, and what it was decided by. */
+  readonly settle: (settlement: Settlement, outcome: Outcome) => void;
   /** Takes what a stop interrupted. */
   readonly interrupt: (run: RunningAttempt) => void;
   readonly clock: Clock;
@@ -93,7 +94,7 @@ export class AttemptRunner<Em> {
     run.end();
     switch (verdict.kind) {
       case 'settle':
-        return this.#parts.settle(decide(verdict.outcome));
+        return this.#parts.settle(decide(verdict.outcome), verdict.outcome);
       case 'recover':
         return this.#parts.interrupt(run);
       case 'nothing':

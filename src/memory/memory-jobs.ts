@@ -1,3 +1,4 @@
+import { acceptedBy } from '../core/accepted-submission.ts';
 import { adminOf, type Admin } from '../core/admin.ts';
 import { checkedClock, systemClock, type Clock } from '../core/clock.ts';
 import { controlOf, type Control } from '../core/control.ts';
@@ -10,13 +11,17 @@ import { checkedLogger, consoleLogger, type Logger } from '../core/logger.ts';
 import type { JobQueries } from '../core/queries.ts';
 import { queueControlOf, type QueueControl } from '../core/queue-control.ts';
 import type { RecurringControl } from '../core/recurring-control.ts';
+import { SettableClock } from '../core/settable-clock.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { JobStore } from '../core/store.ts';
-import { checkedSubmission, type Submission } from '../core/submission.ts';
+import type { Submission } from '../core/submission.ts';
+import { testBench, type TestBench } from '../core/test-bench.ts';
 import { Executor } from '../executor/executor.ts';
 import type { ExecutorHost } from '../executor/executor-host.ts';
+import { MemoryDatabase } from './memory-database.ts';
 import { MemoryEnvironment } from './memory-environment.ts';
 import { memoryStores } from './memory-stores.ts';
+import { MemoryTestBench } from './memory-test-bench.ts';
 
 export interface MemoryJobsOptions {
   /** @default the wall clock of this process */
@@ -61,15 +66,23 @@ export class MemoryJobs {
   readonly admin: Admin;
   /** Jobs that have ended in vain, over all scopes. */
   readonly deadLetters: DeadLetters;
+  /** For `mikro-orm-jobs/testing`. */
+  readonly [testBench]: TestBench<undefined>;
+  readonly #accepted: (value: unknown) => Submission;
   readonly #executorHost: ExecutorHost<undefined>;
 
   /** @throws InvalidOptionError */
   constructor(options: MemoryJobsOptions = {}) {
-    const { clock = systemClock, logger = consoleLogger } = checkKnown(options, ['clock', 'logger']);
-    checkedClock(clock);
+    const { clock: ownClock = systemClock, logger = consoleLogger } = checkKnown(options, ['clock', 'logger']);
     checkedLogger(logger);
-    const { jobs, queues, recurring } = memoryStores(clock);
+    const clock = new SettableClock(checkedClock(ownClock));
+    const database = new MemoryDatabase();
+    const stores = memoryStores(clock, database);
+    const { jobs, queues, recurring } = stores;
+    const environment = new MemoryEnvironment(jobs);
 
+    this.#accepted = acceptedBy(clock);
+    this[testBench] = new MemoryTestBench(database, stores, environment, clock, logger);
     this.store = jobs;
     this.queues = queueControlOf(queues, nothingToRefuse);
     this.admin = adminOf(jobs, queues, nothingToRefuse);
@@ -77,7 +90,7 @@ export class MemoryJobs {
     this.#executorHost = {
       store: jobs,
       recurring,
-      environment: new MemoryEnvironment(jobs),
+      environment,
       clock,
       logger,
       random: Math.random,
@@ -94,7 +107,7 @@ export class MemoryJobs {
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     const isList = Array.isArray(given);
-    const results = await this.store.submit((isList ? given : [given]).map(checkedSubmission));
+    const results = await this.store.submit((isList ? given : [given]).map(this.#accepted));
 
     return isList ? results : results[0]!;
   }

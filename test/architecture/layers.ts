@@ -11,7 +11,7 @@ export interface Layer {
 
 /**
  * core ← entities ← adapter; core ← executor; core, entities ← unit of work; `jobs.ts` wires them, and only the index imports it.
- * core ← memory, which `memory-jobs.ts` wires; core ← conformance. A file's layer is
+ * core ← memory, which `memory-jobs.ts` wires; core ← conformance; core, executor ← testing. A file's layer is
  * the one whose path fits best.
  */
 export const layers: readonly Layer[] = [
@@ -57,6 +57,13 @@ export const layers: readonly Layer[] = [
     path: 'src/conformance/',
     layers: ['core'],
     packages: ['node:assert/strict'],
+  },
+  {
+    // sees no EntityManager either: jobs lend it what it works on
+    name: 'testing',
+    path: 'src/testing/',
+    layers: ['core', 'executor'],
+    packages: ['node:crypto', 'node:os'],
   },
   {
     // the composition root of jobs in memory

@@ -12,6 +12,7 @@ const documents = [
   'docs/continuations.md',
   'docs/operations.md',
   'docs/recurring.md',
+  'docs/testing.md',
 ];
 
 /** What the documents take for granted: the host's own, and what an earlier document defined. A document's own names hide them. */
@@ -27,6 +28,7 @@ const globals = `
   declare const em: EntityManager;
   declare const order: Order;
   declare const orderId: string;
+  declare const orders: { place(order: Order): Promise<void> };
   declare const lines: string[];
   declare const mailer: { send(orderId: string, signal: AbortSignal): Promise<void> };
   declare const bank: { charge(payload: { orderId: string; due: Date }, options: { idempotencyKey: string; signal: AbortSignal }): Promise<Charge> };
@@ -81,7 +83,11 @@ function problemsOf(files: ReadonlyMap<string, string>): string[] {
   const forDocuments = {
     ...options,
     noUnusedLocals: false,
-    paths: { 'mikro-orm-jobs': [path.join(root, 'src/index.ts')] },
+    paths: {
+      'mikro-orm-jobs': [path.join(root, 'src/index.ts')],
+      'mikro-orm-jobs/memory': [path.join(root, 'src/memory/index.ts')],
+      'mikro-orm-jobs/testing': [path.join(root, 'src/testing/index.ts')],
+    },
   };
   const host = ts.createCompilerHost(forDocuments);
   const { getSourceFile, fileExists } = host;

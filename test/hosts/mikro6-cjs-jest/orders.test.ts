@@ -1,5 +1,6 @@
 import { MikroORM } from '@mikro-orm/sqlite';
 import { Jobs, jobEntities } from 'mikro-orm-jobs';
+import { testJobs } from 'mikro-orm-jobs/testing';
 import { sendReceipt } from './jobs';
 import { Order, orderSchema } from './order.entity';
 
@@ -45,6 +46,22 @@ test('a rolled-back order leaves no job', async () => {
   });
 
   await expect(work).rejects.toThrow('card declined');
+  expect(await states()).toEqual([]);
+});
+
+test('the testing kit runs what was staged in a transaction that is rolled back', async () => {
+  const jobs = new Jobs({ orm });
+  const kit = testJobs(jobs);
+  const em = orm.em.fork();
+  await em.begin();
+  await jobs.stage(em, sendReceipt.create({ orderId: 3 }, { delay: '1h' }));
+  const staged = await kit.staged(em, sendReceipt);
+  kit.clock.advance('1h');
+  const result = await kit.drain({ em, handlers: [jobs.handler(sendReceipt, () => {})] });
+  await em.rollback();
+
+  expect(staged).toMatchObject([{ payload: { orderId: 3 } }]);
+  expect(result).toEqual({ succeeded: 1, failed: 0 });
   expect(await states()).toEqual([]);
 });
 

@@ -1,5 +1,6 @@
 import { MikroORM } from '@mikro-orm/sqlite';
 import { Jobs, jobEntities } from 'mikro-orm-jobs';
+import { testJobs } from 'mikro-orm-jobs/testing';
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { sendReceipt } from './jobs.ts';
@@ -46,6 +47,25 @@ test('a rolled-back order leaves no job', async () => {
   });
 
   await assert.rejects(work, /card declined/);
+  assert.deepEqual(await states(), []);
+});
+
+test('the testing kit runs what was staged in a transaction that is rolled back', async () => {
+  const jobs = new Jobs({ orm });
+  const kit = testJobs(jobs);
+  const em = orm.em.fork();
+  await em.begin();
+  await jobs.stage(em, sendReceipt.create({ orderId: 3 }, { delay: '1h' }));
+  const staged = await kit.staged(em, sendReceipt);
+  kit.clock.advance('1h');
+  const result = await kit.drain({ em, handlers: [jobs.handler(sendReceipt, () => {})] });
+  await em.rollback();
+
+  assert.deepEqual(
+    staged.map(({ payload }) => payload),
+    [{ orderId: 3 }],
+  );
+  assert.deepEqual({ ...result }, { succeeded: 1, failed: 0 });
   assert.deepEqual(await states(), []);
 });
 

@@ -1,0 +1,78 @@
+import { TransactionContext, type EntityManager } from '@mikro-orm/core';
+import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import type { JobStore } from '../core/store.ts';
+import { AmbientTransactionError } from '../core/errors.ts';
+import { settledTransaction } from './settled-transaction.ts';
+import type { Run } from './session.ts';
+import { sql } from './sql/statement.ts';
+import { TransactionSession } from './transaction-session.ts';
+
+type Ended<T> = { readonly threw: false; readonly value: T } | { readonly threw: true; readonly error: unknown };
+
+/**
+ * What handlers run in inside of a transaction that is open already: a clean EntityManager in a savepoint of its own each, so that
+ * a failed statement of one, after which PostgreSQL refuses all others, ends with its savepoint.
+ */
+export class TransactionEnvironment<Em extends EntityManager> implements ExecutorEnvironment<Em> {
+  readonly #em: Em;
+  readonly #storeIn: (em: EntityManager) => JobStore;
+
+  constructor(em: Em, storeIn: (em: EntityManager) => JobStore) {
+    this.#em = em;
+    this.#storeIn = storeIn;
+  }
+
+  async check(): Promise<{ readonly connections: null }> {
+    return { connections: null };
+  }
+
+  async run<T>(work: (em: Em) => Promise<T>): Promise<T> {
+    const clean = this.#em.fork({ keepTransactionContext: true });
+    const ended = await clean.transactional(em => inSavepoint(em, () => work(em as Em)));
+
+    if (ended.threw) {
+      throw ended.error;
+    }
+    return ended.value;
+  }
+
+  transactional<T>(
+    em: Em,
+    work: (em: Em) => Promise<T>,
+    settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+  ): Promise<T> {
+    if (TransactionContext.getEntityManager(em.name) !== em) {
+      throw new AmbientTransactionError(
+        'job.transactional()',
+        'It opens the transaction itself: call it outside of yours.',
+      );
+    }
+
+    return settledTransaction(em, {}, this.#storeIn, work, settle);
+  }
+}
+
+/** A handler's writes stay when it throws, as those that it flushed do in an executor; what it left unflushed is dropped. */
+async function inSavepoint<T>(em: EntityManager, work: () => Promise<T>): Promise<Ended<T>> {
+  const ended = await work().then(
+    (value): Ended<T> => ({ threw: false, value }),
+    (error: unknown): Ended<T> => ({ threw: true, error }),
+  );
+  em.clear();
+
+  // Also where the handler caught the error: a savepoint that can't be released has to be rolled back, which MikroORM 6 leaves out.
+  const refusal = await refusalIn(new TransactionSession(em).read);
+  if (refusal !== null) {
+    throw ended.threw ? ended.error : refusal;
+  }
+
+  return ended;
+}
+
+/** What PostgreSQL answers to any statement after one that failed; null: nothing did. */
+async function refusalIn(run: Run): Promise<Error | null> {
+  return run(sql`select 1 as one`).then(
+    () => null,
+    (error: Error) => error,
+  );
+}

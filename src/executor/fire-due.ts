@@ -1,0 +1,65 @@
+import type { Clock } from '../core/clock.ts';
+import type { Logger } from '../core/logger.ts';
+import type { RecurringJob, RecurringStore } from '../core/recurring.ts';
+import { Schedule } from '../core/schedule.ts';
+import type { Micros } from '../core/time.ts';
+
+const batch = 100;
+
+export interface FiringParts {
+  readonly store: Pick<RecurringStore, 'dueRecurring' | 'fire'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Fires the recurring jobs that are due, at most a hundred. One that can't be fired stops no other.
+ *
+ * @returns when the next one is due, which may be now; null: none will be
+ * @throws the first error, after the others were fired
+ */
+export async function fireDue(parts: FiringParts, stopping?: AbortSignal): Promise<Micros | null> {
+  const { due, nextFireAt } = await parts.store.dueRecurring(batch);
+  const failures: unknown[] = [];
+
+  for (const job of due) {
+    if (!stopping?.aborted) {
+      await fire(parts, job).catch((error: unknown) => failures.push(error));
+    }
+  }
+  if (failures.length > 0) {
+    throw failures[0];
+  }
+
+  return nextFireAt;
+}
+
+/** One that can't be read any more is parked, so that it stops no other; an upsert takes it up again. */
+async function fire({ store, clock, logger }: FiringParts, job: RecurringJob): Promise<void> {
+  const { scope, id, cron, timeZone, missed, nextFireAt } = job;
+  const expected = nextFireAt!;
+  let plan;
+
+  try {
+    plan = new Schedule(cron, timeZone).plan(expected, clock.now(), missed);
+  } catch (error) {
+    logger.error(
+      { event: 'schedule_broken', scope, id, error },
+      "a recurring job's schedule can't be read; it is parked",
+    );
+    plan = { fire: [], next: null };
+  }
+
+  const { won, created } = await store.fire({
+    key: { scope, id },
+    expected,
+    next: plan.next,
+    occurrences: plan.fire,
+  });
+  if (won) {
+    logger.info(
+      { event: 'recurring_fired', scope, id, created, skipped: plan.fire.length - created },
+      'a recurring job fired',
+    );
+  }
+}
