@@ -1,8 +1,13 @@
 import type { MigrationObject } from '@mikro-orm/core';
 import { Migration20261130000000_durable_jobs } from './migration-0001-durable-jobs.ts';
 import { Migration20261130000001_durable_dependencies_queues_recurring } from './migration-0002-durable-dependencies-queues-recurring.ts';
+import { Migration20261130000002_durable_idempotency } from './migration-0003-durable-idempotency.ts';
 
-export { Migration20261130000000_durable_jobs, Migration20261130000001_durable_dependencies_queues_recurring };
+export {
+  Migration20261130000000_durable_jobs,
+  Migration20261130000001_durable_dependencies_queues_recurring,
+  Migration20261130000002_durable_idempotency,
+};
 
 /**
  * The schema changes of this library, oldest first, for the `migrationsList` of a host that writes its migrations by hand.
@@ -14,4 +19,5 @@ export const jobMigrations: MigrationObject[] = [
     name: 'Migration20261130000001_durable_dependencies_queues_recurring',
     class: Migration20261130000001_durable_dependencies_queues_recurring,
   },
+  { name: 'Migration20261130000002_durable_idempotency', class: Migration20261130000002_durable_idempotency },
 ];

@@ -29,9 +29,11 @@ export type { DeadLetterFilter, DeadLetters, ScopedDeadLetterFilter } from './co
 export type { Retention } from './core/retention.ts';
 export type { CancelAnswer, ResurrectAnswer, RetryAnswer, RunNowAnswer } from './core/store.ts';
 export { Executor } from './executor/executor.ts';
+export type { FromJson, OnceOptions } from './core/once.ts';
 export type { HandlerResult, RegisteredHandler, RunningJob } from './core/handler.ts';
 export { AttemptAbortedError, type AbortWhy } from './core/abort-reason.ts';
 export {
+  KeyInProgressError,
   PermanentError,
   RetryAfterError,
   SnoozeError,
@@ -126,6 +128,7 @@ export type {
   UnknownJobs,
 } from './core/admin.ts';
 export { WaitTimeoutError } from './core/wait.ts';
+export type { ClaimKeyAnswer, IdempotencyStore } from './core/idempotency.ts';
 export type { QueueSettings, QueueStore } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';
@@ -145,6 +148,7 @@ export { differencesBetween, type RequestFields } from './core/same-request.ts';
 export type { Micros } from './core/time.ts';
 
 export {
+  IdempotencyClaim,
   InboxMessage,
   Job,
   JobAttempt,

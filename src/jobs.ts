@@ -7,6 +7,7 @@ import { CommitWatch } from './adapter/commit-watch.ts';
 import { CommittedJobs } from './adapter/committed-jobs.ts';
 import { HintChannel } from './adapter/hint-channel.ts';
 import { localHintsOf } from './adapter/local-hints.ts';
+import { MikroOrmIdempotencyStore } from './adapter/mikro-orm-idempotency-store.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
@@ -182,6 +183,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.#executorHost = {
       store: this.store,
       recurring: recurringOn(session),
+      // A handler may wait for it beside an open begin() of its own.
+      idempotency: new MikroOrmIdempotencyStore({ session: patient('job.once()'), clock }),
       environment,
       clock,
       logger,

@@ -37,6 +37,10 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     };
   }
 
+  refuseTransaction(em: Em, operation: string, advice: string): void {
+    refuseAmbientTransaction(em, operation, advice);
+  }
+
   run<T>(work: (em: Em) => Promise<T>): Promise<T> {
     return RequestContext.create(this.#em, async () => {
       const em = RequestContext.getEntityManager(this.#em.name) as Em;

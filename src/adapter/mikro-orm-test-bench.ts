@@ -7,6 +7,7 @@ import type { StagedText, TestBench, TestPlace } from '../core/test-bench.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
 import type { HintChannel } from './hint-channel.ts';
 import { toSnapshot } from './job-row.ts';
+import { MikroOrmIdempotencyStore } from './mikro-orm-idempotency-store.ts';
 import { MikroOrmJobStore } from './mikro-orm-job-store.ts';
 import { MikroOrmRecurringStore } from './mikro-orm-recurring-store.ts';
 import { hasOpenTransaction } from './open-transaction.ts';
@@ -91,6 +92,7 @@ function placeOf(parts: StoreParts, environment: ExecutorEnvironment<unknown>): 
   return {
     store: () => new MikroOrmJobStore(parts),
     recurring: new MikroOrmRecurringStore(parts),
+    idempotency: new MikroOrmIdempotencyStore(parts),
     environment,
   };
 }

@@ -1,6 +1,15 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { EntitiesNotRegisteredError } from '../core/errors.ts';
-import { Job, JobAttempt, JobDependency, JobExecutor, JobQueue, RecurringJob, jobEntities } from '../entities/index.ts';
+import {
+  IdempotencyClaim,
+  Job,
+  JobAttempt,
+  JobDependency,
+  JobExecutor,
+  JobQueue,
+  RecurringJob,
+  jobEntities,
+} from '../entities/index.ts';
 import { tableName } from '../entities/table-name.ts';
 import { Raw } from './sql/statement.ts';
 
@@ -12,6 +21,7 @@ export interface Tables {
   readonly dependency: Raw;
   readonly queue: Raw;
   readonly recurring: Raw;
+  readonly idempotency: Raw;
 }
 
 export function tablesOf(em: EntityManager): Tables {
@@ -21,6 +31,7 @@ export function tablesOf(em: EntityManager): Tables {
     executor: new Raw(tableName(em, JobExecutor)),
     queue: new Raw(tableName(em, JobQueue)),
     recurring: new Raw(tableName(em, RecurringJob)),
+    idempotency: new Raw(tableName(em, IdempotencyClaim)),
     dependency: new Raw(tableName(em, JobDependency)),
   };
 }

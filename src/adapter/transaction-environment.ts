@@ -26,6 +26,13 @@ export class TransactionEnvironment<Em extends EntityManager> implements Executo
     return { connections: null };
   }
 
+  /** The one that is open already is none of the handler's. */
+  refuseTransaction(em: Em, operation: string, advice: string): void {
+    if (TransactionContext.getEntityManager(em.name) !== em) {
+      throw new AmbientTransactionError(operation, advice);
+    }
+  }
+
   async run<T>(work: (em: Em) => Promise<T>): Promise<T> {
     const clean = this.#em.fork({ keepTransactionContext: true });
     const ended = await clean.transactional(em => inSavepoint(em, () => work(em as Em)));
@@ -41,12 +48,7 @@ export class TransactionEnvironment<Em extends EntityManager> implements Executo
     work: (em: Em) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
   ): Promise<T> {
-    if (TransactionContext.getEntityManager(em.name) !== em) {
-      throw new AmbientTransactionError(
-        'job.transactional()',
-        'It opens the transaction itself: call it outside of yours.',
-      );
-    }
+    this.refuseTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
 
     return settledTransaction(em, {}, this.#storeIn, work, settle);
   }

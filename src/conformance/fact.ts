@@ -63,13 +63,14 @@ export function group(subject: string, facts: ReadonlyArray<Fact | readonly Fact
 }
 
 function contextOf(subject: Subject, { abilities }: Harness): FactContext {
-  const { store, queues, recurring, clock, faults } = subject;
+  const { store, queues, recurring, idempotency, clock, faults } = subject;
   const hasSeveral = abilities.includes('severalHandles');
 
   return {
     store,
     queues,
     recurring,
+    idempotency,
     clock,
     open: clock => promised('open', subject.open?.(clock)),
     handles: async count => {

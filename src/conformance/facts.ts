@@ -10,6 +10,8 @@ import { executorsListed } from './facts/executors.ts';
 import { firing } from './facts/firing.ts';
 import { forgettingExecutors } from './facts/forgetting-executors.ts';
 import { capabilities } from './facts/hints.ts';
+import { idempotentKeys } from './facts/idempotent-keys.ts';
+import { idempotentResults } from './facts/idempotent-results.ts';
 import { identity } from './facts/identity.ts';
 import { lastStates } from './facts/last-states.ts';
 import { leases } from './facts/leases.ts';
@@ -79,6 +81,8 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   pruning,
   purging,
   forgettingExecutors,
+  idempotentKeys,
+  idempotentResults,
   recurringJobs,
   firing,
   lastStates,

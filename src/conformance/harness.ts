@@ -1,6 +1,7 @@
 import type { AttemptRef } from '../core/attempt.ts';
 import type { Clock } from '../core/clock.ts';
 import type { JobKey } from '../core/job-key.ts';
+import type { IdempotencyStore } from '../core/idempotency.ts';
 import type { JobQueries } from '../core/queries.ts';
 import type { QueueStore } from '../core/queues.ts';
 import type { RecurringStore } from '../core/recurring.ts';
@@ -24,11 +25,12 @@ export interface Harness {
 export const abilities = ['severalHandles', 'deleteAttempt', 'deleteJob'] as const;
 export type Ability = (typeof abilities)[number];
 
-/** The three contracts of one store. */
+/** The four contracts of one store. */
 export interface Handle {
   readonly store: JobStore & JobQueries;
   readonly queues: QueueStore;
   readonly recurring: RecurringStore;
+  readonly idempotency: IdempotencyStore;
 }
 
 /** A store under examination. */

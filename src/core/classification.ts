@@ -1,6 +1,6 @@
 import { durationMs, type Duration } from './duration.ts';
 import { InvalidOptionError, isJobsError } from './errors.ts';
-import type { RetryAfterError, SnoozeError } from './handler-errors.ts';
+import type { KeyInProgressError, RetryAfterError, SnoozeError } from './handler-errors.ts';
 import { microsOf, microsOfMs, type Micros } from './time.ts';
 import { withCauses } from './with-causes.ts';
 
@@ -8,6 +8,7 @@ import { withCauses } from './with-causes.ts';
 export type ErrorClass =
   | { readonly kind: 'transient' }
   | { readonly kind: 'permanent' }
+  | { readonly kind: 'result_invalid' }
   | { readonly kind: 'throttled'; readonly at: Micros }
   | { readonly kind: 'snoozed'; readonly at: Micros };
 
@@ -35,10 +36,13 @@ function classOf(error: unknown, now: Micros): ErrorClass | null {
     switch (error.code) {
       case 'PERMANENT':
         return { kind: 'permanent' };
+      case 'RESULT_INVALID':
+        return { kind: 'result_invalid' };
       case 'RETRY_AFTER':
         return { kind: 'throttled', at: instantOf((error as RetryAfterError).after, now) };
       case 'SNOOZE':
-        return { kind: 'snoozed', at: instantOf((error as SnoozeError).delay, now) };
+      case 'KEY_IN_PROGRESS':
+        return { kind: 'snoozed', at: instantOf((error as SnoozeError | KeyInProgressError).delay, now) };
       default:
         return null;
     }

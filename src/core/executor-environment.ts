@@ -11,6 +11,9 @@ export interface ExecutorEnvironment<Em> {
    */
   check(): Promise<{ readonly connections: number | null }>;
 
+  /** @throws AmbientTransactionError when the code that runs now stands in a transaction of the host's */
+  refuseTransaction(em: Em, operation: string, advice: string): void;
+
   /** Runs a handler with an EntityManager of its own, which is its request context too. */
   run<T>(work: (em: Em) => Promise<T>): Promise<T>;
 

@@ -1,5 +1,6 @@
 import { durationMs, type Duration } from './duration.ts';
-import { InvalidOptionError, JobsError } from './errors.ts';
+import { describeKey, InvalidOptionError, JobsError } from './errors.ts';
+import type { JobKey } from './job-key.ts';
 
 /** Thrown by a handler: trying again would not help. The job fails at once, whatever its budget; reason `permanent_error`. */
 export class PermanentError extends JobsError {
@@ -36,9 +37,29 @@ export class PayloadInvalidError extends JobsError {
   readonly code = 'PAYLOAD_INVALID';
 }
 
-/** What the handler returned can't be a result reference; reason `result_invalid`. */
+/** What the handler returned can't be a result reference, or what work of `job.once` gave can't be stored; reason `result_invalid`. */
 export class ResultInvalidError extends JobsError {
   readonly code = 'RESULT_INVALID';
+}
+
+/**
+ * Thrown by `job.once`: another attempt is at work under the key. A job that lets it go on comes back for the result after
+ * `delay`; no failure is recorded and no start is spent.
+ */
+export class KeyInProgressError extends JobsError {
+  readonly code = 'KEY_IN_PROGRESS';
+  readonly job: JobKey;
+  readonly key: string;
+  readonly delay: Duration;
+
+  constructor(job: JobKey, key: string, delay: Duration) {
+    super(
+      `Job ${describeKey(job)} found another attempt at work under the key "${key}"; it comes back for the result.`,
+    );
+    this.job = job;
+    this.key = key;
+    this.delay = delay;
+  }
 }
 
 function checkedDelay(option: string, delay: Duration | Date): Duration | Date {

@@ -1,6 +1,7 @@
 import type { AnyDefinition, Payload } from './definition.ts';
 import type { JobKey } from './job-key.ts';
 import { InvalidOptionError } from './errors.ts';
+import type { FromJson, OnceOptions } from './once.ts';
 
 /** What a handler is given. `Em` is the host's EntityManager; core doesn't know it. */
 export interface RunningJob<P, Em> extends JobKey {
@@ -36,6 +37,19 @@ export interface RunningJob<P, Em> extends JobKey {
    * @throws AttemptSettledError when it was called before, whatever became of that call, or after the handler has ended
    */
   transactional<T extends string | void>(work: (em: Em) => Promise<T>): Promise<T>;
+  /**
+   * For effects outside of the database: runs `work` unless it was done under this key, and gives what it gave, as JSON makes it,
+   * also the first time. All jobs of the scope share the key. One attempt works under it at a time; one that has ended, be it that
+   * its process died, is replaced. When `work` throws, the key is free again and the error goes on.
+   *
+   * A process that dies after the effect and before the result is stored does it again: give the key to the other side too.
+   *
+   * @throws KeyInProgressError when another attempt is at work; let it go on, and the job comes back, without a failure
+   * @throws InvalidOptionError, AmbientTransactionError before any SQL: a key or a ttl that can't be; inside of a transaction
+   * @throws ResultInvalidError when what `work` gave is no JSON, or more than 1,000,000 bytes of it; the job fails at once
+   * @throws the signal's reason when the attempt has lost the job; AttemptSettledError after `transactional`
+   */
+  once<T>(key: string, options: OnceOptions, work: () => Promise<T>): Promise<FromJson<T>>;
 }
 
 export type HandlerResult = string | void;

@@ -65,6 +65,8 @@ function threw(attempt: Attempt, error: unknown, context: SettlementContext): Se
   switch (asked.kind) {
     case 'permanent':
       return failed(attempt, 'permanent_error', error, context);
+    case 'result_invalid':
+      return failed(attempt, 'result_invalid', error, context);
     case 'snoozed':
       return { ...base(attempt, context), outcome: 'snoozed', nextRunAt: Math.min(asked.at, latestInstant) };
     case 'throttled':

@@ -1,5 +1,6 @@
 import type { ExecutorEnvironment } from './executor-environment.ts';
 import type { Logger } from './logger.ts';
+import type { IdempotencyStore } from './idempotency.ts';
 import type { RecurringStore } from './recurring.ts';
 import type { SettableClock } from './settable-clock.ts';
 import type { JobSnapshot } from './snapshot.ts';
@@ -34,6 +35,7 @@ export interface TestPlace {
   /** Each one remembers nothing of what was claimed before: where time stands still, that would never get old. */
   store(): JobStore;
   readonly recurring: RecurringStore;
+  readonly idempotency: IdempotencyStore;
   readonly environment: ExecutorEnvironment<unknown>;
 }
 

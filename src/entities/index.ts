@@ -1,4 +1,5 @@
 import type { EntitySchema } from '@mikro-orm/core';
+import { idempotencyClaimSchema } from './idempotency-claim.entity.ts';
 import { inboxMessageSchema } from './inbox-message.entity.ts';
 import { jobAttemptSchema } from './job-attempt.entity.ts';
 import { jobDependencySchema } from './job-dependency.entity.ts';
@@ -8,6 +9,12 @@ import { jobSchema } from './job.entity.ts';
 import { outboxMessageSchema } from './outbox-message.entity.ts';
 import { recurringJobSchema } from './recurring-job.entity.ts';
 
+export {
+  IdempotencyClaim,
+  idempotencyClaimSchema,
+  idempotencyStates,
+  type IdempotencyState,
+} from './idempotency-claim.entity.ts';
 export { InboxMessage, inboxMessageSchema, inboxStates, type InboxState } from './inbox-message.entity.ts';
 export { JobAttempt, jobAttemptSchema } from './job-attempt.entity.ts';
 export { JobDependency, jobDependencySchema } from './job-dependency.entity.ts';
@@ -33,6 +40,7 @@ export const jobEntities: EntitySchema[] = [
   jobExecutorSchema,
   jobQueueSchema,
   recurringJobSchema,
+  idempotencyClaimSchema,
   inboxMessageSchema,
   outboxMessageSchema,
 ];

@@ -1,30 +1,25 @@
 import type { Attempt, Settlement } from '../core/attempt.ts';
-import type { Clock } from '../core/clock.ts';
 import type { AnyDefinition } from '../core/definition.ts';
-import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { RegisteredHandler } from '../core/handler.ts';
-import type { Logger } from '../core/logger.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { settlementFor } from '../core/settlement.ts';
 import { attemptFields } from './attempt-log.ts';
 import { Completion } from './completion.ts';
 import type { HandlerList } from './handler-list.ts';
+import { Once, type OnceParts } from './once.ts';
 import { RunningAttempt } from './running-attempt.ts';
 import type { RunningAttempts } from './running-attempts.ts';
 import { runningJob } from './running-job.ts';
 import { verdictFor, type Ending } from './verdict.ts';
 
-export interface AttemptRunnerParts<Em> {
+export interface AttemptRunnerParts<Em> extends OnceParts<Em> {
   readonly handlers: HandlerList<Em>;
-  readonly environment: ExecutorEnvironment<Em>;
   readonly running: RunningAttempts;
   /** Takes what is to be written, and what it was decided by. */
   readonly settle: (settlement: Settlement, outcome: Outcome) => void;
   /** Takes what a stop interrupted. */
   readonly interrupt: (run: RunningAttempt) => void;
-  readonly clock: Clock;
   readonly random: () => number;
-  readonly logger: Logger;
 }
 
 /** Runs one attempt: the payload is read, the handler called, what happened judged. */
@@ -67,7 +62,8 @@ export class AttemptRunner<Em> {
     try {
       const value = await this.#parts.environment.run(async em => {
         try {
-          return await handler.run(runningJob(run, payload, em, completion, this.#parts.logger));
+          const once = new Once(run, em, this.#parts);
+          return await handler.run(runningJob(run, payload, em, completion, once, this.#parts.logger));
         } finally {
           // Its EntityManager is good for as long as its transaction is open, whether or not the handler waited.
           await completion.handlerEnded();

@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
+import type { IdempotencyStore } from '../core/idempotency.ts';
 import type { Logger } from '../core/logger.ts';
 import type { RecurringStore } from '../core/recurring.ts';
 import type { JobStore } from '../core/store.ts';
@@ -8,6 +9,7 @@ import type { JobStore } from '../core/store.ts';
 export interface ExecutorHost<Em> {
   readonly store: JobStore;
   readonly recurring: RecurringStore;
+  readonly idempotency: IdempotencyStore;
   readonly environment: ExecutorEnvironment<Em>;
   readonly clock: Clock;
   readonly logger: Logger;

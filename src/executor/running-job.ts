@@ -3,6 +3,7 @@ import type { Logger } from '../core/logger.ts';
 import { dateOf } from '../core/time.ts';
 import { attemptFields } from './attempt-log.ts';
 import type { Completion } from './completion.ts';
+import type { Once } from './once.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 
 /** What a handler is given: plain, frozen, and its functions work detached. */
@@ -11,6 +12,7 @@ export function runningJob<P, Em>(
   payload: P,
   em: Em,
   completion: Completion<Em>,
+  once: Once<Em>,
   logger: Logger,
 ): RunningJob<P, Em> {
   const { attempt } = run;
@@ -31,6 +33,7 @@ export function runningJob<P, Em>(
     em,
     progress: progressOf(run, logger),
     transactional: <T extends string | void>(work: (em: Em) => Promise<T>) => completion.transactional(em, work),
+    once: (key, options, work) => once.once(key, options, work),
   });
 }
 

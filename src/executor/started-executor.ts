@@ -13,6 +13,7 @@ import { liveExecutors } from './live-executors.ts';
 import { Maintenance } from './maintenance.ts';
 import { outside } from './outside.ts';
 import { persist } from './persist.ts';
+import { pruneKeys } from './prune-keys.ts';
 import { Poller } from './poller.ts';
 import { Pruner } from './pruner.ts';
 import { isRecovered, recover } from './recover.ts';
@@ -90,6 +91,7 @@ export class StartedExecutor<Em> {
         { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
         { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
         { name: 'prune', every: 1, run: () => pruner.run(this.#stopping.signal) },
+        { name: 'prune_keys', every: 20, run: () => pruneKeys(host.idempotency, this.#stopping.signal) },
       ],
       options.maintenanceIntervalMs,
       logger,
@@ -233,9 +235,7 @@ export class StartedExecutor<Em> {
   }
 
   #heed(hint: StoreHint): void {
-    if (hint.kind === 'due') {
-      return this.#heedDue(hint.lanes);
-    }
+    if (hint.kind === 'due') return this.#heedDue(hint.lanes);
     if (hint.kind === 'recurring') {
       return this.#scheduler.wake();
     }

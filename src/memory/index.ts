@@ -3,6 +3,7 @@ export { MemoryJobs, type MemoryExecutorOptions, type MemoryJobsOptions } from '
 
 // For an executor of your own, or several "processes" in one test.
 export { MemoryDatabase } from './memory-database.ts';
+export { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 export { MemoryJobStore, type MemoryStoreParts } from './memory-job-store.ts';
 export { MemoryQueueStore } from './memory-queue-store.ts';
 export { MemoryRecurringStore } from './memory-recurring-store.ts';

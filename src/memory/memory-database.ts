@@ -4,6 +4,7 @@ import { JobTable } from './job-table.ts';
 import { Journal } from './journal.ts';
 import { attemptKeyOf } from './keys.ts';
 import { LocalHints } from './local-hints.ts';
+import type { StoredKey } from './memory-idempotency-store.ts';
 import type { StoredAttempt } from './stored-attempt.ts';
 import type { StoredExecutor } from './stored-executor.ts';
 import type { StoredRecurringJob } from './stored-recurring-job.ts';
@@ -34,6 +35,8 @@ export class MemoryDatabase {
   readonly queues = new Table<StoredQueue>(this.#journal);
   /** By `keyOf`. */
   readonly recurring = new Table<StoredRecurringJob>(this.#journal);
+  /** By hash. */
+  readonly keys = new Table<StoredKey>(this.#journal);
   readonly hints = new LocalHints();
 
   /** One atom: all of its writes are made, and executors told of what they may start, or it throws and none is. */

@@ -13,6 +13,9 @@ export class MemoryEnvironment implements ExecutorEnvironment<undefined> {
     return { connections: null };
   }
 
+  /** There is none. */
+  refuseTransaction(): void {}
+
   run<T>(work: (em: undefined) => Promise<T>): Promise<T> {
     return work(undefined);
   }

@@ -78,7 +78,7 @@ export class MemoryJobs {
     const clock = new SettableClock(checkedClock(ownClock));
     const database = new MemoryDatabase();
     const stores = memoryStores(clock, database);
-    const { jobs, queues, recurring } = stores;
+    const { jobs, queues, recurring, idempotency } = stores;
     const environment = new MemoryEnvironment(jobs);
 
     this.#accepted = acceptedBy(clock);
@@ -90,6 +90,7 @@ export class MemoryJobs {
     this.#executorHost = {
       store: jobs,
       recurring,
+      idempotency,
       environment,
       clock,
       logger,

@@ -1,5 +1,6 @@
 import { CreationClock, type Clock } from '../core/clock.ts';
 import { MemoryDatabase } from './memory-database.ts';
+import { MemoryIdempotencyStore } from './memory-idempotency-store.ts';
 import { MemoryJobStore } from './memory-job-store.ts';
 import { MemoryQueueStore } from './memory-queue-store.ts';
 import { MemoryRecurringStore } from './memory-recurring-store.ts';
@@ -8,6 +9,7 @@ export interface MemoryStores {
   readonly jobs: MemoryJobStore;
   readonly queues: MemoryQueueStore;
   readonly recurring: MemoryRecurringStore;
+  readonly idempotency: MemoryIdempotencyStore;
 }
 
 /**
@@ -22,5 +24,6 @@ export function memoryStores(clock: Clock, database: MemoryDatabase = new Memory
     jobs: new MemoryJobStore(parts),
     queues: new MemoryQueueStore(parts),
     recurring: new MemoryRecurringStore(parts),
+    idempotency: new MemoryIdempotencyStore(parts),
   });
 }

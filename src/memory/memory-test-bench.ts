@@ -24,7 +24,12 @@ export class MemoryTestBench implements TestBench<undefined> {
     this.clock = clock;
     this.logger = logger;
     this.#database = database;
-    this.#place = { store: () => stores.jobs, recurring: stores.recurring, environment };
+    this.#place = {
+      store: () => stores.jobs,
+      recurring: stores.recurring,
+      idempotency: stores.idempotency,
+      environment,
+    };
   }
 
   hear(listener: (hint: StoreHint) => void): () => unknown {

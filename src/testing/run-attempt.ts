@@ -28,6 +28,7 @@ export async function runAttempt(
   const runner = new AttemptRunner({
     handlers,
     environment,
+    idempotency: place.idempotency,
     running,
     settle: (settlement, outcome) => (decided = { settlement, outcome }),
     // Only a stop interrupts, and a drain has none.
@@ -69,6 +70,10 @@ class WatchedEnvironment implements ExecutorEnvironment<unknown> {
 
   check(): Promise<{ readonly connections: number | null }> {
     return this.#environment.check();
+  }
+
+  refuseTransaction(em: unknown, operation: string, advice: string): void {
+    this.#environment.refuseTransaction(em, operation, advice);
   }
 
   run<T>(work: (em: unknown) => Promise<T>): Promise<T> {

@@ -27,6 +27,6 @@ export function memoryHarness(): OpenHarness {
 }
 
 function handleOn(database: MemoryDatabase, clock: Clock): Handle {
-  const { jobs: store, queues, recurring } = memoryStores(clock, database);
-  return { store, queues, recurring };
+  const { jobs: store, queues, recurring, idempotency } = memoryStores(clock, database);
+  return { store, queues, recurring, idempotency };
 }

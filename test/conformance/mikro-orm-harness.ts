@@ -1,4 +1,5 @@
 import { HintChannel } from '../../src/adapter/hint-channel.ts';
+import { MikroOrmIdempotencyStore } from '../../src/adapter/mikro-orm-idempotency-store.ts';
 import { MikroOrmJobStore } from '../../src/adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from '../../src/adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from '../../src/adapter/mikro-orm-recurring-store.ts';
@@ -22,6 +23,7 @@ const tables = [
   'durable_executor',
   'durable_job_queue',
   'durable_recurring_job',
+  'durable_idempotency_claim',
 ];
 
 /** @param file SQLite only: a file in place of `:memory:`, so that each handle has a connection of its own */
@@ -77,5 +79,6 @@ function handleOn(orm: TestOrm, clock: Clock): Handle {
     store: new MikroOrmJobStore(parts),
     queues: new MikroOrmQueueStore(parts),
     recurring: new MikroOrmRecurringStore(parts),
+    idempotency: new MikroOrmIdempotencyStore(parts),
   };
 }

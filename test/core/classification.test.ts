@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { classify } from '../../src/core/classification.ts';
 import { InvalidSubmissionError } from '../../src/core/errors.ts';
-import { PermanentError, RetryAfterError, SnoozeError } from '../../src/core/handler-errors.ts';
+import {
+  KeyInProgressError,
+  PermanentError,
+  ResultInvalidError,
+  RetryAfterError,
+  SnoozeError,
+} from '../../src/core/handler-errors.ts';
 import { now } from './builders.ts';
 
 const minute = 60_000_000;
@@ -25,6 +31,17 @@ describe('errors of ours', () => {
   ])('a RetryAfterError with %s is throttled until then, a SnoozeError snoozed', (_, delay, at) => {
     expect(classify(new RetryAfterError(delay), now)).toEqual({ kind: 'throttled', at });
     expect(classify(new SnoozeError(delay), now)).toEqual({ kind: 'snoozed', at });
+  });
+
+  test('a KeyInProgressError is snoozed for its delay', () => {
+    const error = new KeyInProgressError({ scope: '', id: 'a' }, 'key', 60_000);
+
+    expect(classify(error, now)).toEqual({ kind: 'snoozed', at: now + minute });
+    expect(classify(new Error('wrapped', { cause: error }), now)).toEqual({ kind: 'snoozed', at: now + minute });
+  });
+
+  test('a ResultInvalidError is that', () => {
+    expect(classify(new ResultInvalidError('too long'), now)).toEqual({ kind: 'result_invalid' });
   });
 
   test('an instant is kept as it was when the error was made', () => {

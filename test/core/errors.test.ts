@@ -54,6 +54,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new handlerErrors.PermanentError('declined', { cause }), 'PERMANENT', /^declined$/],
   [new handlerErrors.RetryAfterError('1m', 'busy', { cause }), 'RETRY_AFTER', /^busy$/],
   [new handlerErrors.SnoozeError('1m'), 'SNOOZE', /asked to be called later/],
+  [new handlerErrors.KeyInProgressError(key, 'charge', 2000), 'KEY_IN_PROGRESS', /Job "order-1" in scope "acme" .* under the key "charge"/],
   [new handlerErrors.PayloadInvalidError('no id', { cause }), 'PAYLOAD_INVALID', /^no id$/],
   [new handlerErrors.ResultInvalidError('too long'), 'RESULT_INVALID', /^too long$/],
   [new abortReason.AttemptAbortedError(key, 2, 'cancelled'), 'ATTEMPT_ABORTED', /Attempt 2 of job "order-1" .* a cancel of the job was requested/],

@@ -3,6 +3,7 @@ import { CheckConstraintViolationException } from '@mikro-orm/core';
 import { attemptStates, finishedStates, jobStates } from '../../src/core/states.ts';
 import {
   executorStates,
+  idempotencyStates,
   inboxStates,
   jobEntities,
   missedPolicies,
@@ -11,12 +12,14 @@ import {
 } from '../../src/entities/index.ts';
 import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
 import {
+  aCompletedClaim,
   aDependency,
   aFinishedJob,
   aJob,
   anAttempt,
   anEndedAttempt,
   anExecutor,
+  anIdempotencyClaim,
   anInboxMessage,
   anOutboxMessage,
   aQueue,
@@ -91,6 +94,37 @@ const refused: [title: string, check: string, row: Row][] = [
   ],
 
   [
+    'an idempotency claim is in a state of the model',
+    'durable_idempotency_claim_state_check',
+    anIdempotencyClaim({ state: 'failed', claim_expires_at: null }),
+  ],
+  [
+    'an idempotency claim in progress expires',
+    'durable_idempotency_claim_progress_check',
+    anIdempotencyClaim({ claim_expires_at: null }),
+  ],
+  [
+    'a completed idempotency claim does not expire as a claim',
+    'durable_idempotency_claim_progress_check',
+    aCompletedClaim({ claim_expires_at: 1 }),
+  ],
+  [
+    'a completed idempotency claim expires as a result',
+    'durable_idempotency_claim_result_check',
+    aCompletedClaim({ result_expires_at: null }),
+  ],
+  [
+    'an idempotency claim in progress is no result',
+    'durable_idempotency_claim_result_check',
+    anIdempotencyClaim({ result_expires_at: 1 }),
+  ],
+  [
+    'an idempotency claim in progress has no value',
+    'durable_idempotency_claim_value_check',
+    anIdempotencyClaim({ value: '1' }),
+  ],
+
+  [
     'an inbox message is in a state of the model',
     'durable_inbox_message_state_check',
     anInboxMessage({ state: 'new' }),
@@ -151,6 +185,12 @@ const accepted: [title: string, table: string, row: Row][] = [
     'durable_recurring_job',
     aRecurringJob({ overlap }),
   ]),
+  ...idempotencyStates.map((state): [string, string, Row] => [
+    'an idempotency claim',
+    'durable_idempotency_claim',
+    state === 'completed' ? aCompletedClaim({ value: '{"id":1}' }) : anIdempotencyClaim(),
+  ]),
+  ['a completed idempotency claim without a value', 'durable_idempotency_claim', aCompletedClaim()],
   ['a recurring job that requeues', 'durable_recurring_job', aRecurringJob({ on_interrupt: 'requeue' })],
   ['a limit for all missed', 'durable_recurring_job', aRecurringJob({ missed: 'all', missed_limit: 1 })],
   ['a queue without a cap', 'durable_job_queue', aQueue()],

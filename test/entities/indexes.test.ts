@@ -88,6 +88,22 @@ const indexes = [
     ],
   },
   {
+    name: 'durable_idempotency_claim_results',
+    columns: 'result_expires_at',
+    predicate: 'result_expires_at is not null',
+    serves: [
+      `select key_hash from durable_idempotency_claim where result_expires_at <= 40 order by result_expires_at limit 10`,
+    ],
+  },
+  {
+    name: 'durable_idempotency_claim_claims',
+    columns: 'claim_expires_at',
+    predicate: 'claim_expires_at is not null',
+    serves: [
+      `select key_hash from durable_idempotency_claim where claim_expires_at <= 40 order by claim_expires_at limit 10`,
+    ],
+  },
+  {
     name: 'durable_inbox_message_finished',
     columns: 'state, finished_at',
     predicate: 'finished_at is not null',
@@ -222,6 +238,11 @@ async function fill(orm: TestOrm): Promise<void> {
        max_attempts, on_interrupt, missed, overlap, next_fire_at, paused, created_at, updated_at)
        ${numbers} select 'hash', 'recurring-' || i, '', '0 3 * * *', 'UTC', 'send', '1', '{}', 'mail', 0,
        10, 'hold', 'one', 'queue', case when i % 10 <> 1 then i end, i % 10 = 2, i, i from n`,
+  );
+  await orm.em.execute(
+    `insert into durable_idempotency_claim (key_hash, scope, key, state, owner_job_id, owner_token, claim_expires_at, result_expires_at)
+       ${numbers} select 'hash-' || i, '', 'key-' || i, case when i % 10 = 1 then 'in_progress' else 'completed' end, 'job-' || i, 'token',
+       case when i % 10 = 1 then i end, case when i % 10 <> 1 then i end from n`,
   );
   await orm.em.execute(
     `insert into durable_inbox_message (message_id, consumer, name, version, content_hash, state, failure_count, received_at, finished_at)

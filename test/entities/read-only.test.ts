@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { defineEntity, p } from '@mikro-orm/core';
 import {
+  IdempotencyClaim,
   InboxMessage,
   Job,
   JobAttempt,
@@ -18,6 +19,7 @@ import {
   aJob,
   anAttempt,
   anExecutor,
+  anIdempotencyClaim,
   anInboxMessage,
   anOutboxMessage,
   aQueue,
@@ -60,6 +62,13 @@ const entities: ReadOnly[] = [
   { table: 'durable_executor', entity: JobExecutor, key: 'id', change: cancelled, row: anExecutor() },
   { table: 'durable_job_queue', entity: JobQueue, key: 'name', change: paused, row: aQueue() },
   { table: 'durable_recurring_job', entity: RecurringJob, key: 'id', change: paused, row: aRecurringJob() },
+  {
+    table: 'durable_idempotency_claim',
+    entity: IdempotencyClaim,
+    key: 'ownerJobId',
+    change: { ownerToken: 'forged' },
+    row: anIdempotencyClaim(),
+  },
   { table: 'durable_inbox_message', entity: InboxMessage, key: 'consumer', change: cancelled, row: anInboxMessage() },
   { table: 'durable_outbox_message', entity: OutboxMessage, key: 'id', change: cancelled, row: anOutboxMessage() },
 ];

@@ -123,6 +123,23 @@ export function aRecurringJob(row: Row = {}): Row {
   };
 }
 
+export function anIdempotencyClaim(row: Row = {}): Row {
+  return {
+    key_hash: hash,
+    scope: 'acme',
+    key: 'charge:order-1',
+    state: 'in_progress',
+    owner_job_id: 'job-1',
+    owner_token: token,
+    claim_expires_at: now,
+    ...row,
+  };
+}
+
+export function aCompletedClaim(row: Row = {}): Row {
+  return anIdempotencyClaim({ state: 'completed', claim_expires_at: null, result_expires_at: now, ...row });
+}
+
 export async function insert(orm: TestOrm, table: string, row: Row): Promise<void> {
   const columns = Object.keys(row);
 

@@ -22,6 +22,8 @@ const tables = {
     'scope_hash id scope cron time_zone name version payload queue priority max_attempts timeout_ms retry_policy ' +
     'lifetime_ms on_interrupt metadata missed missed_limit overlap next_fire_at last_fire_at paused changed_by ' +
     'created_at updated_at',
+  durable_idempotency_claim:
+    'key_hash scope key state owner_job_id owner_token claim_expires_at result_expires_at value',
   durable_inbox_message:
     'message_id consumer name version content_hash state token lease_until failure_count next_attempt_at last_error ' +
     'received_at finished_at',

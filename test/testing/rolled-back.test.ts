@@ -46,6 +46,22 @@ forEachDriver(driver => {
     expect(shop.log.troubles).toEqual([]);
   });
 
+  test('the keys of idempotent work are held there too, and are free after the rollback', async () => {
+    const { jobs, kit } = shop;
+    let calls = 0;
+    const handlers = [jobs.handler(step, async job => void (await job.once('a', { ttl: '1d' }, async () => ++calls)))];
+
+    await shop.rolledBack(async em => {
+      await jobs.stage(em, [step.create({ label: 'a' }), step.create({ label: 'b' })]);
+      expect(await kit.drain({ em, handlers })).toEqual({ succeeded: 2, failed: 0 });
+      expect(calls).toBe(1);
+    });
+    await jobs.submit(step.create({ label: 'c' }));
+    await kit.drain({ handlers });
+
+    expect(calls).toBe(2);
+  });
+
   test('a transaction that was begun by hand will do', async () => {
     const { jobs, kit } = shop;
     const em = shop.orm.em.fork();

@@ -13,6 +13,7 @@ const documents = [
   'docs/operations.md',
   'docs/recurring.md',
   'docs/testing.md',
+  'docs/idempotency.md',
 ];
 
 /** What the documents take for granted: the host's own, and what an earlier document defined. A document's own names hide them. */
@@ -31,7 +32,7 @@ const globals = `
   declare const orders: { place(order: Order): Promise<void> };
   declare const lines: string[];
   declare const mailer: { send(orderId: string, signal: AbortSignal): Promise<void> };
-  declare const bank: { charge(payload: { orderId: string; due: Date }, options: { idempotencyKey: string; signal: AbortSignal }): Promise<Charge> };
+  declare const bank: { charge(payload: { orderId: string }, options: { idempotencyKey: string; signal: AbortSignal }): Promise<Charge> };
   interface Charge { id: string; isDeclined: boolean; isBusy: boolean; isPending: boolean }
   interface Delivery { id: string; body: string; ack(): void; requeue(): void; reject(): void }
   declare const OrderPaid: import('zod').ZodType<{ orderId: string }>;

@@ -101,6 +101,39 @@ export function wrongExecutors(): void {
   pg.executor({ handlers, concurency: 5 });
 }
 
+interface Charge {
+  id: string;
+  at: Date;
+  lines: { cents: number; note?: string }[];
+}
+declare function charge(): Promise<Charge>;
+
+export function once(): void {
+  const { pg } = makeJobs();
+  pg.handler(sendInvoice, async job => {
+    const charged = await job.once('charge', { ttl: '30d', claimTtl: 60_000 }, charge);
+    expectType<string>()(charged.id);
+    expectType<string>()(charged.at);
+    expectType<{ cents: number; note?: string }[]>()(charged.lines);
+    expectType<void>()(await job.once('mail', { ttl: 1000 }, async () => {}));
+    expectType<'sent' | null>()(await job.once('mail', { ttl: '1h' }, async () => 'sent' as 'sent' | null));
+    expectType<unknown>()(await job.once('mail', { ttl: '1h' }, async () => job.payload as unknown));
+    await job.once('any', { ttl: '1h' }, async () => JSON.parse('{}')).then(value => value.anything.at.all);
+    // @ts-expect-error how long is the result kept?
+    await job.once('charge', {}, charge);
+    // @ts-expect-error no duration
+    await job.once('charge', { ttl: 'long' }, charge);
+    // @ts-expect-error an unknown option
+    await job.once('charge', { ttl: '1h', tll: '1h' }, charge);
+    // @ts-expect-error a key is text
+    await job.once(5, { ttl: '1h' }, charge);
+    // @ts-expect-error work is called, and not before the key is claimed
+    await job.once('charge', { ttl: '1h' }, charge());
+    // @ts-expect-error a function does not survive JSON
+    (await job.once('charge', { ttl: '1h' }, async () => ({ refund: () => 1 }))).refund();
+  });
+} // prettier-ignore
+
 export function wrongUses(): void {
   const { pg } = makeJobs();
   pg.handler(sendInvoice, job => {
@@ -110,8 +143,6 @@ export function wrongUses(): void {
     job.progress('10%');
     // @ts-expect-error the handler never sees its token
     void job.token;
-    // @ts-expect-error not yet a word of this release
-    void job.once;
   });
 }
 

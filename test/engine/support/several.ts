@@ -24,7 +24,7 @@ export interface Several {
   readonly clock: ManualClock;
 }
 
-const tables = ['durable_job_dependency', 'durable_job_attempt', 'durable_job', 'durable_executor', 'durable_job_queue', 'durable_recurring_job']; // prettier-ignore
+const tables = ['durable_job_dependency', 'durable_job_attempt', 'durable_job', 'durable_executor', 'durable_job_queue', 'durable_recurring_job', 'durable_idempotency_claim']; // prettier-ignore
 
 /** So many of them on one database that the tests of a block share; each test finds it empty. SQLite: one file. */
 export function useSeveral(driver: Driver, count: number, given: { readonly clock?: Clock } = {}): Several {

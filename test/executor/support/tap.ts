@@ -1,11 +1,19 @@
+import type { IdempotencyStore } from '../../../src/core/idempotency.ts';
 import type { JobStore } from '../../../src/core/store.ts';
 
 type Method =
   | 'subscribe' | 'register' | 'retire' | 'claim' | 'progress' | 'status' | 'settle' | 'release' | 'recover' | 'running' | 'prune'; // prettier-ignore
 
 /** Stands between the executor and the real store: sees each call, may hold it up, fail it, or lose its answer. */
+type KeyMethod = 'claimKey' | 'completeKey' | 'releaseKey' | 'pruneKeys';
+
 export type Taps = {
   [M in Method]?: (call: () => ReturnType<JobStore[M]>, ...args: Parameters<JobStore[M]>) => ReturnType<JobStore[M]>;
+} & {
+  [M in KeyMethod]?: (
+    call: () => ReturnType<IdempotencyStore[M]>,
+    ...args: Parameters<IdempotencyStore[M]>
+  ) => ReturnType<IdempotencyStore[M]>;
 } & {
   /** Between the handler's end and the decision about its attempt. */
   readonly afterHandler?: () => Promise<void>;
@@ -15,7 +23,7 @@ export type Taps = {
   readonly transactional?: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-export function tapped(store: JobStore, taps: Taps): JobStore {
+export function tapped<S extends object>(store: S, taps: Taps): S {
   return new Proxy(store, {
     get(target, property) {
       const member: unknown = Reflect.get(target, property, target);
@@ -24,7 +32,8 @@ export function tapped(store: JobStore, taps: Taps): JobStore {
       }
 
       const call = (...args: unknown[]) => member.apply(target, args);
-      const tap = taps[property as Method] as ((call: () => unknown, ...args: unknown[]) => unknown) | undefined;
+      const tap = taps[property as Method | KeyMethod] as
+        ((call: () => unknown, ...args: unknown[]) => unknown) | undefined;
 
       return (...args: unknown[]) => (tap === undefined ? call(...args) : tap(() => call(...args), ...args));
     },

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MikroOrmHandlerEnvironment } from '../../../src/adapter/handler-environment.ts';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
+import { MikroOrmIdempotencyStore } from '../../../src/adapter/mikro-orm-idempotency-store.ts';
 import { MikroOrmJobStore } from '../../../src/adapter/mikro-orm-job-store.ts';
 import { MikroOrmRecurringStore } from '../../../src/adapter/mikro-orm-recurring-store.ts';
 import { OwnSession } from '../../../src/adapter/own-session.ts';
@@ -10,6 +11,7 @@ import { CreationClock, systemClock, type Clock } from '../../../src/core/clock.
 import type { ExecutorEnvironment } from '../../../src/core/executor-environment.ts';
 import type { ExecutorOptions } from '../../../src/core/executor-options.ts';
 import type { RegisteredHandler } from '../../../src/core/handler.ts';
+import type { IdempotencyStore } from '../../../src/core/idempotency.ts';
 import type { JobSnapshot } from '../../../src/core/snapshot.ts';
 import { jobEntities } from '../../../src/entities/index.ts';
 import { Executor } from '../../../src/executor/executor.ts';
@@ -40,6 +42,7 @@ export class World {
   readonly clock: Clock;
   readonly log = new Log();
   readonly jobs: Jobs<EntityManager>;
+  readonly idempotency: IdempotencyStore;
   readonly #executors: Array<Executor<EntityManager>> = [];
 
   constructor(driver: Driver, orm: TestOrm, clock: Clock) {
@@ -48,6 +51,8 @@ export class World {
     this.clock = clock;
     // One process, whose executors are told at once; a connection that begins to listen would have them look once more.
     this.jobs = new Jobs({ orm, clock, logger: this.log, notifications: false });
+    const session = new OwnSession(orm.em as never, sqlDialectOf(orm.em), Math.random);
+    this.idempotency = new MikroOrmIdempotencyStore({ session, clock });
   }
 
   static async open(driver: Driver, { clock = systemClock, ...options }: WorldOptions = {}): Promise<World> {
@@ -83,6 +88,7 @@ export class World {
     );
     const environment: ExecutorEnvironment<EntityManager> = {
       check: () => real.check(),
+      refuseTransaction: (em, operation, advice) => real.refuseTransaction(em, operation, advice),
       run: async run => {
         const result = await real.run(run);
         await taps.afterHandler?.();
@@ -96,8 +102,9 @@ export class World {
     };
     const store = tapped(this.jobs.store, taps);
     const recurring = new MikroOrmRecurringStore({ ...parts, session });
+    const idempotency = tapped(this.idempotency, taps);
     const executor = new Executor<EntityManager>(
-      { store, recurring, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
+      { store, recurring, idempotency, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
       handlers,
       { lease: false, ...options },
     );

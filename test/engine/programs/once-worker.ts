@@ -1,0 +1,46 @@
+import fs from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { defineJob, jobEntities, Jobs } from '../../../src/index.ts';
+import { closeOrm, openOrm, type Driver } from '../../support/orm.ts';
+
+// An executor with a short lease, whose jobs do one thing outside of the database, once: two lines in a file, with a moment
+// between them. The job `hangs` never comes to the second one.
+const [driver, dbName, name, effects] = process.argv.slice(2) as [Driver, string, string, string];
+const orm = await openOrm(driver, jobEntities, { dbName, pool: { min: 0, max: 10 } });
+const jobs = new Jobs({ orm, logger: { info: () => {}, warn: () => {}, error: () => {} } });
+const work = defineJob<{ key: string; hangs: boolean }>()({ name: 'work', onInterrupt: 'requeue' });
+
+const executor = jobs.executor({
+  handlers: [
+    jobs.handler(work, async job => {
+      const { key, hangs } = job.payload;
+      const by = await job.once(key, { ttl: '1h' }, async () => {
+        fs.appendFileSync(effects, `began ${key} ${name}\n`);
+        if (hangs && job.attempt === 1) {
+          console.log('hangs');
+          await new Promise(() => {});
+        }
+        await delay(20);
+        fs.appendFileSync(effects, `ended ${key} ${name}\n`);
+        return name;
+      });
+      return by;
+    }),
+  ],
+  name,
+  concurrency: 4,
+  pollInterval: 100,
+  progressInterval: 100,
+  renewEvery: 300,
+  lease: 3000,
+  clockSkew: 100,
+  maintenanceInterval: 200,
+});
+
+const terminated = new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
+
+await executor.start();
+console.log('started');
+await terminated;
+await executor.stop();
+await closeOrm(orm);
