@@ -1,4 +1,5 @@
-export { Jobs, type ExecutorOptions, type JobHandler, type JobsOptions } from './jobs.ts';
+export { Jobs, type ExecutorOptions, type JobHandler } from './jobs.ts';
+export type { JobsOptions } from './jobs-options.ts';
 
 export {
   defineJob,
@@ -82,6 +83,20 @@ export {
 } from './core/message.ts';
 export type { Clock } from './core/clock.ts';
 export type { Logger, LogFields } from './core/logger.ts';
+export type {
+  EventAttempt,
+  EventFields,
+  EventJob,
+  EventLoop,
+  EventName,
+  JobsEvent,
+  JobsEvents,
+  JobsListener,
+} from './core/events.ts';
+export type { ExecutorHealth, Health, HealthCheck, HealthOptions, HealthStatus, QueueHealth } from './core/health.ts';
+export type { TraceContext } from './core/trace-context.ts';
+export type { TraceHook } from './core/tracing.ts';
+export { MiddlewareError, type JobMiddleware, type MiddlewareJob } from './core/middleware.ts';
 
 // The store contract: for an executor of your own, or a store of your own.
 export type {
@@ -96,6 +111,7 @@ export type {
   PrunePolicy,
   RecoverAnswer,
   RecoverLapsedAnswer,
+  Recovered,
   Recovery,
   ReleaseAnswer,
   RenewAnswer,

@@ -25,64 +25,44 @@ import { checkRegistered } from './adapter/tables.ts';
 import { transactionParts } from './adapter/transaction-parts.ts';
 import { acceptedBy } from './core/accepted-submission.ts';
 import { adminOf, type Admin } from './core/admin.ts';
-import { checkedClock, CreationClock, systemClock, type Clock } from './core/clock.ts';
-import { checkedConnectionTimeout, checkedNotifications } from './core/connection-options.ts';
+import { CreationClock } from './core/clock.ts';
 import { controlOf, type Control } from './core/control.ts';
 import type { AnyDefinition } from './core/definition.ts';
 import { deadLettersOf, type DeadLetters } from './core/dead-letters.ts';
-import type { Duration } from './core/duration.ts';
-import { InvalidOptionError } from './core/errors.ts';
 import { knownExecutorOptions, type ExecutorOptions as Options } from './core/executor-options.ts';
 import { registerHandler, type JobHandler as Handler, type RegisteredHandler } from './core/handler.ts';
+import { EventStream } from './core/event-stream.ts';
+import type { JobsEvents } from './core/events.ts';
+import type { JobMiddleware } from './core/middleware.ts';
+import { createdOf, tellStaged } from './core/told.ts';
+import { Tracing } from './core/tracing.ts';
+import { healthOf, type Health, type HealthOptions, type HealthParts } from './core/health.ts';
 import type { RecurringControl } from './core/recurring-control.ts';
 import { queueControlOf, type QueueControl } from './core/queue-control.ts';
 import { checkKnown } from './core/known-options.ts';
-import { checkedLogger, consoleLogger, type Logger } from './core/logger.ts';
 import { oneOrSeveral } from './core/one-or-several.ts';
 import type { JobQueries } from './core/queries.ts';
-import { SettableClock } from './core/settable-clock.ts';
 import type { StageResult } from './core/snapshot.ts';
 import type { JobStore } from './core/store.ts';
 import type { Submission } from './core/submission.ts';
 import { testBench, type TestBench } from './core/test-bench.ts';
 import { Executor } from './executor/executor.ts';
-import { guardedLogger } from './executor/guarded-logger.ts';
-import type { ExecutorHost } from './executor/executor-host.ts';
-import type { UnitOfWorkOptions } from './unit-of-work/options.ts';
+import type { RunningHost } from './executor/executor-host.ts';
+import { checkedOptions, type JobsOptions } from './jobs-options.ts';
 import { UnitOfWork } from './unit-of-work/unit-of-work.ts';
 
 /** A handler in a file of its own: `JobHandler<typeof chargeCard, EntityManager>`. */
 export type JobHandler<D extends AnyDefinition, Em = EntityManager> = Handler<D, Em>;
 
-export interface JobsOptions<Em extends EntityManager> {
-  /** The host's ORM, whose `entities` hold `...jobEntities`. */
-  readonly orm: { readonly em: Em };
-  /** @default the wall clock of this process */
-  readonly clock?: Clock;
-  /** Pino-shaped. @default warnings and errors to the console */
-  readonly logger?: Logger;
-  /**
-   * How long a call (`submit()`, `unitOfWork`, reads and control, `executor.start()`) waits for a connection before it gives up with
-   * a `ConnectionTimeoutError`. MikroORM 7; with 6 the pool's own limit holds, a minute by default. @default '30s'
-   */
-  readonly connectionTimeout?: Duration;
-  /**
-   * PostgreSQL: whether executors of other processes are told of commits by NOTIFY, and listen on a connection of their own, one a
-   * process that runs an executor. A pooler in transaction mode knows no LISTEN: give a connection string past it, or `false`, and
-   * polling does the work. @default true
-   */
-  readonly notifications?: boolean | { readonly connectionString: string };
-  /** Leases, failures and delays of `unitOfWork.consume()`. */
-  readonly unitOfWork?: UnitOfWorkOptions;
-}
-
 /** What an executor runs, and how. */
-export interface ExecutorOptions extends Options {
+export interface ExecutorOptions<Em extends EntityManager = EntityManager> extends Options {
   /**
    * One for each definition that this executor knows; jobs of others stay queued. Of any `Jobs`, so that handlers written for
    * PostgreSQL's EntityManager may be tested on SQLite.
    */
   readonly handlers: ReadonlyArray<RegisteredHandler<never>>;
+  /** Stand around every handler, the first outermost. @default none */
+  readonly middleware?: ReadonlyArray<JobMiddleware<Em>>;
 }
 
 /** The one object that a host makes, for one ORM. Keeps no connection and no timer of its own; an executor does. */
@@ -100,15 +80,19 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   readonly admin: Admin;
   /** Jobs that have ended in vain, over all scopes: to look at, to run again, to delete. */
   readonly deadLetters: DeadLetters;
+  /** What this process does, as it happens: for logs, metrics, traces and tests. */
+  readonly events: JobsEvents;
   /** For `mikro-orm-jobs/testing`. */
   readonly [testBench]: TestBench<EntityManager>;
   readonly #em: Em;
   readonly #accepted: (value: unknown) => Submission;
   readonly #staging: StagingParts;
   readonly #submitter: Submitter;
+  readonly #tracing: Tracing;
+  readonly #health: HealthParts;
   /** The stores of people's calls. */
   readonly #controlled: Parameters<typeof controlOf>[1];
-  readonly #executorHost: ExecutorHost<Em>;
+  readonly #executorHost: RunningHost<Em>;
 
   /**
    * @throws InvalidOptionError naming what can't be
@@ -120,6 +104,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     checkRegistered(em);
 
     const random = Math.random;
+    const events = new EventStream(logger);
+    const tracing = (this.#tracing = new Tracing(options.trace, logger));
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
     const local = localHintsOf(em);
@@ -141,26 +127,33 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
     const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });
-    const commits = new CommitWatch(em, staged => committed.committed(staged));
+    const commits = new CommitWatch(em, (staged, created) => {
+      tellStaged(events, created);
+      return committed.committed(staged);
+    });
     const storeOn = (session: Session) => new MikroOrmJobStore({ ...parts, session });
     const recurringOn = (session: Session) => new MikroOrmRecurringStore({ ...parts, session });
     const queuesOn = (session: Session) => new MikroOrmQueueStore({ session, clock, hints });
 
     const partsIn = (transaction: EntityManager) => transactionParts({ ...parts, session }, commits, transaction);
-    const environment = new MikroOrmHandlerEnvironment(em, patient('executor.start()'), dialect, transaction => {
-      return storeInTransaction({ ...parts, session }, commits, transaction);
-    });
+    const environmentOn = (operation: string) => {
+      return new MikroOrmHandlerEnvironment(em, patient(operation), dialect, transaction => {
+        return storeInTransaction({ ...parts, session }, commits, transaction);
+      });
+    };
+    const environment = environmentOn('executor.start()');
 
     this.#em = em;
     const enter = (operation: string) => this.#refuseTransaction(operation, 'Call it before or after the transaction.');
     this.store = storeOn(session);
     this.queues = queueControlOf(queuesOn(patient('jobs.queues')), enter);
-    this.admin = adminOf(storeOn(patient('jobs.admin')), queuesOn(patient('jobs.admin')), enter);
+    this.admin = adminOf(storeOn(patient('jobs.admin')), queuesOn(patient('jobs.admin')), enter, events);
     this.#controlled = {
       jobs: storeOn(patient('jobs.scope()')),
       recurring: recurringOn(patient('jobs.recurring')),
     };
-    this.deadLetters = deadLettersOf(storeOn(patient('jobs.deadLetters')), enter, logger);
+    this.deadLetters = deadLettersOf(storeOn(patient('jobs.deadLetters')), enter, events);
+    this.events = events.readable;
     this.#accepted = acceptedBy(clock);
     this[testBench] = new MikroOrmTestBench({
       em,
@@ -188,13 +181,21 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       environment,
       clock,
       logger,
+      events,
       random,
+    };
+    this.#health = {
+      store: storeOn(patient('jobs.health()')),
+      queues: queuesOn(patient('jobs.health()')),
+      checkSchema: () => environmentOn('jobs.health()').check(),
+      clock,
     };
     this.unitOfWork = new UnitOfWork({
       dialect: dialect.name,
       fork: () => em.fork({ disableContextResolution: true }) as Em,
       refuseAmbientTransaction: operation => this.#refuseTransaction(operation, 'Call it outside of yours.'),
-      stage: (transaction, submissions) => stage(this.#staging, transaction, submissions.map(this.#accepted)),
+      stage: (transaction, submissions) =>
+        stage(this.#staging, transaction, tracing.applied(submissions.map(this.#accepted))),
       connectionTimeoutMs,
       retry: write => retryTransient(write, random),
       delay: (ms, signal) => delay(ms, undefined, { signal }),
@@ -219,7 +220,9 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   /** Several at once, up to 1,000 in one statement: answers by position. A conflict leaves none of them in your transaction. */
   stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
   async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
-    return oneOrSeveral(given, this.#accepted, submissions => stage(this.#staging, em, submissions));
+    return oneOrSeveral(given, this.#accepted, submissions => {
+      return stage(this.#staging, em, this.#tracing.applied(submissions));
+    });
   }
 
   /**
@@ -236,7 +239,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
     return oneOrSeveral(given, this.#accepted, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
-      return submissions.length === 0 ? Promise.resolve([]) : this.#submitter.submit(submissions);
+      return this.#submit(this.#tracing.applied(submissions));
     });
   }
 
@@ -247,7 +250,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       this.#controlled,
       this.#executorHost.clock,
       operation => this.#refuseTransaction(operation, 'Call it before or after the transaction.'),
-      this.#executorHost.logger,
+      this.#executorHost.events,
     );
   }
 
@@ -256,15 +259,33 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     return this.scope('').recurring;
   }
 
+  /**
+   * Whether the database answers and has the tables, whether leases are renewed, and how far queues are behind. For health endpoints: whatever
+   * the database does, or doesn't within `timeout`, is an answer. Texts of the database's errors are in it: not for the public.
+   *
+   * @throws InvalidOptionError, AmbientTransactionError: mistakes of the caller alone
+   */
+  async health(options?: HealthOptions): Promise<Health> {
+    this.#refuseTransaction('health()', 'Call it before or after the transaction.');
+    return healthOf(this.#health, options);
+  }
+
   /** A handler of one definition; its payload's type comes from there, its EntityManager's from this ORM. */
   handler<D extends AnyDefinition>(definition: D, run: JobHandler<D, Em>): RegisteredHandler<Em> {
     return registerHandler(definition, run);
   }
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
-  executor(options: ExecutorOptions): Executor<Em> {
-    const { handlers, ...others } = checkKnown(options, ['handlers', ...knownExecutorOptions]);
-    return new Executor(this.#executorHost, handlers, others);
+  executor(options: ExecutorOptions<Em>): Executor<Em> {
+    const { handlers, middleware, ...others } = checkKnown(options, knownOfExecutor);
+    return new Executor(this.#executorHost, handlers, others, middleware);
+  }
+
+  async #submit(submissions: readonly Submission[]): Promise<StageResult[]> {
+    const results = submissions.length === 0 ? [] : await this.#submitter.submit(submissions);
+    tellStaged(this.#executorHost.events, createdOf(results));
+
+    return results;
   }
 
   #refuseTransaction(operation: string, advice: string): void {
@@ -272,29 +293,4 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   }
 }
 
-const knownOptions: ReadonlyArray<keyof JobsOptions<EntityManager>> = [
-  'orm', 'clock', 'logger', 'connectionTimeout', 'notifications', 'unitOfWork',
-]; // prettier-ignore
-
-function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em>) {
-  if (typeof (options as Partial<JobsOptions<Em>['orm']> | undefined)?.em?.getContext === 'function') {
-    throw new InvalidOptionError('orm', 'be given by its name, `new Jobs({ orm })`', undefined);
-  }
-  if (typeof options?.orm?.em?.getContext !== 'function') {
-    throw new InvalidOptionError(
-      'orm',
-      'be an initialised MikroORM: `new Jobs({ orm: await MikroORM.init(…) })`',
-      options?.orm,
-    );
-  }
-  checkKnown(options, knownOptions);
-
-  const { orm, clock = systemClock, logger = consoleLogger, connectionTimeout = '30s', notifications = true } = options;
-  return {
-    em: orm.em,
-    clock: new SettableClock(checkedClock(clock)),
-    logger: guardedLogger(checkedLogger(logger)),
-    connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
-    notifications: checkedNotifications(notifications),
-  };
-}
+const knownOfExecutor: ReadonlyArray<keyof ExecutorOptions> = ['handlers', 'middleware', ...knownExecutorOptions];

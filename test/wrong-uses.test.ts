@@ -17,6 +17,7 @@ type Untyped<T> = { readonly [K in keyof T]: (...args: unknown[]) => unknown };
 
 interface Host {
   readonly jobs: Untyped<Jobs>;
+  readonly events: Untyped<Jobs['events']>;
   readonly scope: Untyped<Control>;
   readonly admin: Untyped<Admin>;
   readonly deadLetters: Untyped<DeadLetters>;
@@ -64,6 +65,7 @@ const misspelt: WrongUse[] = [
   ['new Jobs()', 'loger', ({ orm }) => jobsWith({ orm, loger: console })],
   ['new Jobs(), unitOfWork', 'unitOfWork.leese', ({ orm }) => jobsWith({ orm, unitOfWork: { leese: '1m' } })],
   ['new Jobs(), retry', 'retry.bas', ({ orm }) => jobsWith({ orm, unitOfWork: { retry: { bas: '1s' } } })],
+  ['jobs.health()', 'maxlag', ({ jobs }) => jobs.health({ maxlag: '1m' })],
   ['new MemoryJobs()', 'orm', ({ orm }) => new MemoryJobs({ orm } as object)],
   ['MemoryJobs.executor()', 'queue', () => new MemoryJobs().executor({ handlers: [handler as never], queue: 'a' } as never)],
 ]; // prettier-ignore
@@ -90,6 +92,8 @@ const noOptions: WrongUse[] = [
   ['a controller for a signal', 'signal', ({ unitOfWork }) => unitOfWork.execute(nothing, { signal: new AbortController() })],
   ['no em for stage()', 'em', ({ jobs }) => jobs.stage(undefined, sendMail.create({}))],
   ['a function that is no handler', 'handlers', ({ jobs }) => jobs.executor({ handlers: [nothing] })],
+  ['a function for middleware', 'middleware', ({ jobs }) => jobs.executor({ handlers: [handler], middleware: nothing })],
+  ['no function for events.subscribe()', 'listener', ({ events }) => events.subscribe()],
   ['no function for handler()', 'handler of mail.send', ({ jobs }) => jobs.handler(sendMail)],
   ['no definition for handler()', 'definition', ({ jobs }) => jobs.handler('mail.send', nothing)],
 ]; // prettier-ignore
@@ -106,9 +110,11 @@ const hosts: WrongUse[] = [
   ['a clock of fractions', 'clock', ({ orm }) => jobsWith({ orm, clock: { now: () => 0.5 } })],
   ['notifications of something', 'notifications', ({ orm }) => jobsWith({ orm, notifications: {} })],
   ['notifications of more', 'notifications', ({ orm }) => jobsWith({ orm, notifications: { connectionString: 'x', url: 'y' } })],
+  ['a trace that is no function', 'trace', ({ orm }) => jobsWith({ orm, trace: 'x' })],
   ['unitOfWork of nothing', 'unitOfWork', ({ orm }) => jobsWith({ orm, unitOfWork: null })],
   ['a lifetime for messages', 'retry.lifetime', ({ orm }) => jobsWith({ orm, unitOfWork: { retry: { lifetime: '1d' } } })],
   ['a memory logger that is empty', 'logger', () => new MemoryJobs({ logger: {} } as object)],
+  ['a memory trace that is no function', 'trace', () => new MemoryJobs({ trace: 'x' } as object)],
   ['a memory clock that is empty', 'clock', () => new MemoryJobs({ clock: {} } as object)],
 ]; // prettier-ignore
 
@@ -232,8 +238,10 @@ forEachDriver(driver => {
 });
 
 function hostOn(orm: TestOrm, jobs: Jobs): Host {
-  const { admin, deadLetters, queues, recurring, unitOfWork } = jobs;
-  return { orm, jobs, scope: jobs.scope(''), admin, deadLetters, queues, recurring, unitOfWork } as unknown as Host;
+  const { admin, deadLetters, events, queues, recurring, unitOfWork } = jobs;
+  const scope = jobs.scope('');
+
+  return { orm, jobs, scope, admin, deadLetters, events, queues, recurring, unitOfWork } as unknown as Host;
 }
 
 function jobsWith(options: unknown): Jobs {

@@ -1,6 +1,15 @@
 import type { EntityManager, EventSubscriber, TransactionEventArgs } from '@mikro-orm/core';
 import { mergedLanes, type DueLane } from '../core/due-lane.ts';
-import { noteEnd, noteSavepoint, rootOf, type DriverTransaction } from './open-transaction.ts';
+import type { JobSnapshot } from '../core/snapshot.ts';
+import {
+  isRolledBack,
+  noteEnd,
+  noteRollback,
+  noteSavepoint,
+  rootOf,
+  watchRollbacks,
+  type DriverTransaction,
+} from './open-transaction.ts';
 import type { RowKey } from './sql/dialect.ts';
 
 /** What a transaction leaves to be looked at when it has committed. */
@@ -13,31 +22,46 @@ export interface Staged {
   readonly lanes: readonly DueLane[] | undefined;
 }
 
+type OnCommit = (staged: Staged, created: readonly JobSnapshot[]) => Promise<void>;
+
 /**
  * Calls back after the real commit of a transaction, and only then: not at a flush, not at the release of a savepoint, not
  * after a rollback. One subscriber on the ORM's event manager, which forks share and transactions copy, and in its
  * configuration, from which a fork with an event manager of its own has it: it must have seen a transaction begin.
  */
 export class CommitWatch implements EventSubscriber {
-  readonly #onCommit: (staged: Staged) => Promise<void>;
+  readonly #onCommit: OnCommit;
   /** Root transactions in which something was staged, with what is worth a look after the commit. */
   readonly #marked = new WeakMap<DriverTransaction, Staged>();
+  /** The jobs that were staged in a root transaction, by the transaction or savepoint in which they were. */
+  readonly #created = new WeakMap<DriverTransaction, Created[]>();
   /** The transaction in which an EntityManager opens its savepoint. */
   readonly #parents = new WeakMap<EntityManager, DriverTransaction>();
 
-  constructor(em: EntityManager, onCommit: (staged: Staged) => Promise<void>) {
+  constructor(em: EntityManager, onCommit: OnCommit) {
     this.#onCommit = onCommit;
     em.getEventManager().registerSubscriber(this);
     em.config.set('subscribers', [...em.config.get('subscribers'), this]);
   }
 
-  /** Calls back once the transaction of this EntityManager has committed, with all that it was marked with. */
-  mark(em: EntityManager, what: Partial<Staged>): void {
+  /**
+   * Calls back once the transaction of this EntityManager has committed, with all that it was marked with, and the jobs that were
+   * created in it but for those whose savepoint was rolled back.
+   */
+  mark(em: EntityManager, what: Partial<Staged>, created: readonly JobSnapshot[] = []): void {
     const staged = { awaiting: [], ended: [], lanes: [], ...what };
     // An event manager that was made before this watch doesn't have it.
     em.getEventManager().registerSubscriber(this);
-    const root = rootOf(em.getTransactionContext() as DriverTransaction);
+    const transaction = em.getTransactionContext() as DriverTransaction;
+    const root = rootOf(transaction);
     this.#marked.set(root, together(this.#marked.get(root), staged));
+
+    if (created.length > 0) {
+      watchRollbacks(transaction);
+      const all = this.#created.get(root) ?? [];
+      all.push({ transaction, jobs: created });
+      this.#created.set(root, all);
+    }
   }
 
   beforeTransactionStart({ em, transaction }: TransactionEventArgs): void {
@@ -60,15 +84,24 @@ export class CommitWatch implements EventSubscriber {
 
     const staged = this.#marked.get(transaction as DriverTransaction);
     if (staged !== undefined) {
-      await this.#onCommit(staged);
+      const created = this.#created.get(transaction as DriverTransaction) ?? [];
+      await this.#onCommit(
+        staged,
+        created.flatMap(({ transaction, jobs }) => (isRolledBack(transaction) ? [] : jobs)),
+      );
     }
   }
 
   afterTransactionRollback({ transaction }: TransactionEventArgs): void {
     if (isSavepoint(transaction)) {
-      noteEnd(transaction);
+      noteRollback(transaction);
     }
   }
+}
+
+interface Created {
+  readonly transaction: DriverTransaction;
+  readonly jobs: readonly JobSnapshot[];
 }
 
 function together(before: Staged | undefined, staged: Staged): Staged {

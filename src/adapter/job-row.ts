@@ -7,6 +7,7 @@ import type { AttemptSnapshot, JobSnapshot } from '../core/snapshot.ts';
 import type { AttemptState, JobState } from '../core/states.ts';
 import type { OnInterrupt, Submission } from '../core/submission.ts';
 import { dateOf, microsOf, microsOfMs, type Micros } from '../core/time.ts';
+import { traceContextOf, type TraceContext } from '../core/trace-context.ts';
 import type { Row } from './session.ts';
 import { Raw } from './sql/statement.ts';
 
@@ -32,6 +33,8 @@ export interface NewJobRow {
   readonly unique_hash: string | null;
   readonly metadata: string | null;
   readonly recurring_id: string | null;
+  readonly trace_parent: string | null;
+  readonly trace_state: string | null;
   readonly created_at: Micros;
 }
 
@@ -65,6 +68,8 @@ export function newJobRow(
     unique_hash: submission.uniqueKey === null ? null : uniqueHash(submission.scope, submission.uniqueKey),
     metadata: submission.metadata === null ? null : JSON.stringify(submission.metadata),
     recurring_id: recurringId,
+    trace_parent: submission.trace?.traceParent ?? null,
+    trace_state: submission.trace?.traceState ?? null,
     created_at: createdAt,
   };
 }
@@ -133,7 +138,8 @@ export function toSnapshot(row: Row): JobSnapshot {
 /** What a start answers; the same list on every dialect. */
 export const attemptColumns = new Raw(
   `scope_hash, scope, id, attempt_count, attempt_token, name, version, queue, priority, coalesce(payload_override, payload) as payload,
-   max_attempts, attempt_limit, failure_count, on_interrupt, timeout_ms, retry_policy, retry_until, next_run_at, metadata, created_at`,
+   max_attempts, attempt_limit, failure_count, on_interrupt, timeout_ms, retry_policy, retry_until, next_run_at, metadata, trace_parent, trace_state,
+   created_at`,
 );
 
 export function toAttempt(row: Row, startedAt: Micros): Attempt {
@@ -157,6 +163,7 @@ export function toAttempt(row: Row, startedAt: Micros): Attempt {
     retryUntil: numberOrNull(row.retry_until),
     scheduledFor: Number(row.next_run_at),
     metadata: toMetadata(row.metadata),
+    trace: toTrace(row),
     startedAt,
   });
 }
@@ -167,6 +174,9 @@ export function toRunningAttempt(row: Row): RunningAttempt {
     id: row.id as string,
     attempt: Number(row.attempt_count),
     token: row.attempt_token as string,
+    name: row.name as string,
+    version: row.version as string,
+    queue: row.queue as string,
     executorId: row.executor_id as string,
     onInterrupt: row.on_interrupt as OnInterrupt,
   };
@@ -219,6 +229,11 @@ export function byClaimOrder(a: Row, b: Row): number {
 
 function toMetadata(value: unknown): Readonly<Record<string, string>> {
   return Object.freeze(typeof value === 'string' ? (JSON.parse(value) as Record<string, string>) : {});
+}
+
+/** As it was stored; only what is a trace context is. */
+function toTrace({ trace_parent: traceParent, trace_state: traceState }: Row): TraceContext | null {
+  return traceParent === null ? null : traceContextOf({ traceParent, traceState });
 }
 
 function textOrNull(value: unknown): string | null {

@@ -3,6 +3,7 @@ import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/at
 import { type CreationClock, type Clock } from '../core/clock.ts';
 import { dueLanesOf } from '../core/due-lane.ts';
 import type { JobKey } from '../core/job-key.ts';
+import { recoveredOf } from '../core/recovered-of.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { FinishedState, JobState } from '../core/states.ts';
@@ -120,10 +121,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     const { lapsed, orphans } = await this.#executors.lapse(limit);
     const answers = await this.recover(orphans, { requeue: 'declared', reason: 'lease_lapsed' });
 
-    return {
-      lapsed,
-      recovered: answers.filter(answer => answer !== 'lost' && answer !== 'attempt_missing').length,
-    };
+    return { lapsed, recovered: recoveredOf(orphans, answers) };
   }
 
   async claim(request: ClaimRequest): Promise<ClaimAnswer> {

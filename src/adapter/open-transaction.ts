@@ -8,6 +8,8 @@ export interface DriverTransaction {
   /** knex says so of both. */
   isCompleted?(): boolean;
   readonly savepointName?: string;
+  /** knex: the savepoint's own, through which MikroORM 6 rolls back without an event. */
+  rollback?(error?: unknown): unknown;
   /** What a savepoint stands in: knex links it. */
   readonly parentTransaction?: DriverTransaction;
 }
@@ -15,6 +17,8 @@ export interface DriverTransaction {
 /** What Kysely doesn't tell of savepoints, noted when MikroORM announces them. */
 const parents = new WeakMap<DriverTransaction, DriverTransaction>();
 const endedSavepoints = new WeakSet<DriverTransaction>();
+const rolledBack = new WeakSet<DriverTransaction>();
+const watched = new WeakSet<DriverTransaction>();
 
 export function noteSavepoint(savepoint: DriverTransaction, parent: DriverTransaction): void {
   parents.set(savepoint, parent);
@@ -22,6 +26,35 @@ export function noteSavepoint(savepoint: DriverTransaction, parent: DriverTransa
 
 export function noteEnd(savepoint: DriverTransaction): void {
   endedSavepoints.add(savepoint);
+}
+
+export function noteRollback(savepoint: DriverTransaction): void {
+  endedSavepoints.add(savepoint);
+  rolledBack.add(savepoint);
+}
+
+/** Notes the rollbacks of a savepoint and those around it, which knex tells nobody of. */
+export function watchRollbacks(transaction: DriverTransaction): void {
+  const parent = parentOf(transaction);
+  if (parent === undefined || watched.has(transaction)) {
+    return;
+  }
+
+  watched.add(transaction);
+  const rollback = transaction.rollback?.bind(transaction);
+  if (transaction.parentTransaction !== undefined && rollback !== undefined) {
+    transaction.rollback = error => {
+      rolledBack.add(transaction);
+      return rollback(error);
+    };
+  }
+  watchRollbacks(parent);
+}
+
+/** Whether what was written on a savepoint is gone, though its root transaction has committed. */
+export function isRolledBack(transaction: DriverTransaction): boolean {
+  const parent = parentOf(transaction);
+  return rolledBack.has(transaction) || (parent !== undefined && isRolledBack(parent));
 }
 
 export function rootOf(transaction: DriverTransaction): DriverTransaction {

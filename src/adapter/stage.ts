@@ -4,6 +4,7 @@ import { dueLanesOf } from '../core/due-lane.ts';
 import { scopeHash } from '../core/scope.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
+import { createdOf } from '../core/told.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
@@ -34,9 +35,9 @@ export async function stage(
   const results = await inTurn(em.getTransactionContext<object>()!, () =>
     insertOrGet({ dialect, tables, run: write }, submissions, creationClock),
   );
-  const created = results.filter(({ created }) => created).map(({ job }) => job);
+  const created = createdOf(results);
   if (created.length > 0) {
-    commits.mark(em, { awaiting: created.filter(isAwaiting).map(rowKeyOf), lanes: dueLanesOf(created) });
+    commits.mark(em, { awaiting: created.filter(isAwaiting).map(rowKeyOf), lanes: dueLanesOf(created) }, created);
   }
 
   return results;

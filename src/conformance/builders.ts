@@ -1,9 +1,9 @@
-import type { AttemptRef, Progress, Settlement } from '../core/attempt.ts';
+import type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from '../core/attempt.ts';
 import { defineJob, type AnyDefinition } from '../core/definition.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type { Firing, RecurringUpsert } from '../core/recurring.ts';
 import type { ClaimRequest, ExecutorRegistration, ProgressReport } from '../core/store.ts';
-import type { Submission, SubmissionOptions } from '../core/submission.ts';
+import type { OnInterrupt, Submission, SubmissionOptions } from '../core/submission.ts';
 import type { Micros } from '../core/time.ts';
 
 // Defaults for what facts hand to a store, so that a fact states only what matters to it.
@@ -125,6 +125,12 @@ export function keyOf({ scope, id }: JobKey): JobKey {
 /** What addresses an attempt, alone. */
 export function refOf({ scope, id, attempt, token }: AttemptRef): AttemptRef {
   return { scope, id, attempt, token };
+}
+
+/** A started attempt as a recovery sees it. */
+export function runningOf(attempt: Attempt, executorId: string, onInterrupt: OnInterrupt): RunningAttempt {
+  const { name, version, queue } = attempt;
+  return { ...refOf(attempt), name, version, queue, executorId, onInterrupt };
 }
 
 function templateOf(submission: Submission): RecurringUpsert['template'] {

@@ -1,6 +1,8 @@
 import { checkKnown } from './known-options.ts';
 import { checkedInstant, checkedInteger, checkedReason, checkedText, asOption } from './option-checks.ts';
 import { checkedActor, type ActorOption } from './queue-control.ts';
+import type { EventStream } from './event-stream.ts';
+import { cancelAndTell } from './told.ts';
 import { cursorOf, positionOf } from './cursor.ts';
 import { InvalidOptionError } from './errors.ts';
 import { failureReasons } from './failure-reason.ts';
@@ -86,7 +88,12 @@ const maxLimit = 200;
 const maxBulk = 1000;
 
 /** @param enter called before every call: refuses where it may not be made */
-export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter: (operation: string) => void): Admin {
+export function adminOf(
+  store: JobStore & JobQueries,
+  queues: QueueStore,
+  enter: (operation: string) => void,
+  events: EventStream,
+): Admin {
   return Object.freeze({
     list: async (filter: JobFilter = {}, page: PageOptions = {}) => {
       enter('admin.list()');
@@ -114,7 +121,7 @@ export function adminOf(store: JobStore & JobQueries, queues: QueueStore, enter:
       const { reason, ...bulkOptions } = checkKnown(options, [...knownBulkOptions, 'reason']);
       const why = { reason: checkedReason(reason), actor: bulkOptions.actor };
       return bulk(store, active(checkedFilter(filter)), bulkOptions, async job => {
-        return ['cancelled', 'requested'].includes(await store.cancel(job, why));
+        return ['cancelled', 'requested'].includes(await cancelAndTell(store, events, job, why));
       });
     },
   });
@@ -222,7 +229,10 @@ function active(filter: JobFilter): JobFilter {
   return { ...filter, states: activeStates.filter(state => filter.states?.includes(state) ?? true) };
 }
 
-function lagOf(backlog: readonly Backlog[], settings: Awaited<ReturnType<QueueStore['queueSettings']>>): QueueLag[] {
+export function lagOf(
+  backlog: readonly Backlog[],
+  settings: Awaited<ReturnType<QueueStore['queueSettings']>>,
+): QueueLag[] {
   return backlog
     .map(({ queue, due, lag }) => {
       const own = settings.find(({ name }) => name === queue);

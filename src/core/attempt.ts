@@ -3,6 +3,7 @@ import type { JobKey } from './job-key.ts';
 import type { ResolvedRetryPolicy } from './retry-policy.ts';
 import type { OnInterrupt } from './submission.ts';
 import type { Micros } from './time.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /** Addresses one attempt: the job, which start of it, and the token that only this attempt holds. */
 export interface AttemptRef extends JobKey {
@@ -31,11 +32,16 @@ export interface Attempt extends AttemptRef {
   readonly retryUntil: Micros | null;
   readonly scheduledFor: Micros;
   readonly metadata: Readonly<Record<string, string>>;
+  /** As submitted. */
+  readonly trace: TraceContext | null;
   readonly startedAt: Micros;
 }
 
 /** An attempt that the database calls running, as recovery sees it. */
 export interface RunningAttempt extends AttemptRef {
+  readonly name: string;
+  readonly version: string;
+  readonly queue: string;
   readonly executorId: string;
   readonly onInterrupt: OnInterrupt;
 }
@@ -63,3 +69,4 @@ export type Settlement = AttemptRef & { readonly progress: Progress | null } & (
       }
     | { readonly outcome: 'snoozed'; readonly nextRunAt: Micros }
   );
+export type SettlementOutcome = Settlement['outcome'];

@@ -8,6 +8,7 @@ import {
   type PageOptions,
 } from './admin.ts';
 import type { Clock } from './clock.ts';
+import type { EventStream } from './event-stream.ts';
 import { checkKnown } from './known-options.ts';
 import { asOption, checkedInstant, checkedReason, checkedText } from './option-checks.ts';
 import type { RecurringStore } from './recurring.ts';
@@ -18,10 +19,10 @@ import type { JobFilter, JobQueries } from './queries.ts';
 import { checkedScope } from './scope.ts';
 import type { AttemptSnapshot, JobSnapshot } from './snapshot.ts';
 import { checkedActor, type ActorOption } from './queue-control.ts';
-import type { Logger } from './logger.ts';
 import type { CancelAnswer, JobStore, Resurrection, ResurrectAnswer, RetryAnswer, RunNowAnswer } from './store.ts';
 import { checkedSubmission, type Submission } from './submission.ts';
 import { checkedId, checkedPriority } from './submission-checks.ts';
+import { cancelAndTell } from './told.ts';
 import { waitForEnd } from './wait.ts';
 
 /**
@@ -101,7 +102,7 @@ export function controlOf(
   stores: { readonly jobs: JobStore & JobQueries; readonly recurring: RecurringStore },
   clock: Clock,
   enter: (operation: string) => void,
-  logger: Logger,
+  events: EventStream,
 ): Control {
   const store = stores.jobs;
   const checked = asOption('scope', scope, checkedScope);
@@ -131,7 +132,7 @@ export function controlOf(
     cancel: async (id: string, options: { readonly reason?: string } & ActorOption = {}) => {
       const key = keyFor('cancel', id);
       const { reason, actor } = checkKnown(options, ['reason', 'actor']);
-      return store.cancel(key, { reason: checkedReason(reason), ...actorOf(actor) });
+      return cancelAndTell(store, events, key, { reason: checkedReason(reason), ...actorOf(actor) });
     },
     retry: async (id: string, options: { readonly at?: Date } & ActorOption = {}) => {
       const key = keyFor('retry', id);
@@ -146,7 +147,7 @@ export function controlOf(
       const key = keyFor('runNow', id);
       return store.runNow(key, actorOf(checkKnown(options, ['actor']).actor));
     },
-    deadLetters: deadLettersOf(store, enter, logger, checked),
+    deadLetters: deadLettersOf(store, enter, events, checked),
   });
 }
 

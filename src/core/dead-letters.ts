@@ -8,10 +8,10 @@ import {
   type JobPage,
   type PageOptions,
 } from './admin.ts';
+import type { EventStream } from './event-stream.ts';
 import { InvalidOptionError } from './errors.ts';
 import { failureReasons, type FailureReason } from './failure-reason.ts';
 import { checkKnown } from './known-options.ts';
-import type { Logger } from './logger.ts';
 import { checkedText } from './option-checks.ts';
 import type { JobFilter, JobQueries } from './queries.ts';
 import type { JobStore } from './store.ts';
@@ -53,7 +53,7 @@ export interface DeadLetters<Filter extends ScopedDeadLetterFilter = DeadLetterF
   /** Queues them again with a fresh budget. A payload is repaired one by one: `scope(s).resurrect(id, { repaired })`. */
   resurrect(filter: Filter, options: BulkOptions): Promise<BulkAnswer>;
   /**
-   * Deletes them for good, with their attempts, and logs who did (`dead_letters_purged`); a request that comes again makes a new
+   * Deletes them for good, with their attempts, and tells who did (`dead_letters_purged`); a request that comes again makes a new
    * job. One that an awaiting job waits for is not affected.
    */
   purge(filter: Filter, options: BulkOptions): Promise<BulkAnswer>;
@@ -66,7 +66,7 @@ export interface DeadLetters<Filter extends ScopedDeadLetterFilter = DeadLetterF
 export function deadLettersOf(
   store: JobStore & JobQueries,
   enter: (operation: string) => void,
-  logger: Logger,
+  events: EventStream,
   scope?: string,
 ): DeadLetters {
   const enterWith = (operation: string, filter: DeadLetterFilter) => {
@@ -96,8 +96,7 @@ export function deadLettersOf(
       const found = enterWith('purge', filter);
       const answer = await bulkAtOnce(store, found, options, jobs => store.purge(jobs, statesOf(filter)));
       if (answer.affected > 0) {
-        const fields = { event: 'dead_letters_purged', actor: options.actor ?? null, purged: answer.affected };
-        logger.info(fields, 'dead letters were deleted by an operator');
+        events.emit({ event: 'dead_letters_purged', actor: options.actor ?? null, purged: answer.affected });
       }
 
       return answer;

@@ -2,6 +2,7 @@ import type { AnyDefinition, Payload } from './definition.ts';
 import type { JobKey } from './job-key.ts';
 import { InvalidOptionError } from './errors.ts';
 import type { FromJson, OnceOptions } from './once.ts';
+import type { TraceContext } from './trace-context.ts';
 
 /** What a handler is given. `Em` is the host's EntityManager; core doesn't know it. */
 export interface RunningJob<P, Em> extends JobKey {
@@ -19,6 +20,8 @@ export interface RunningJob<P, Em> extends JobKey {
   /** When it was due. */
   readonly scheduledFor: Date;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Where it comes from, as its submission said; null: it said nothing, or a recurring job made it. */
+  readonly trace: TraceContext | null;
   /**
    * Fires when the handler should end: a cancel was requested, its time is up, the executor stops, or the attempt no longer
    * owns the job. `signal.reason` is an `AttemptAbortedError` whose `why` says which.

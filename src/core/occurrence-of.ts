@@ -14,5 +14,7 @@ export function occurrenceOf(
     notBefore: occurrence === null ? null : dateOf(occurrence),
     uniqueKey: overlap === 'skip' ? `rec:${id}` : null,
     after: [],
+    // An occurrence comes from the clock, from no request.
+    trace: null,
   };
 }

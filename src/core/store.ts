@@ -183,8 +183,13 @@ export type RenewAnswer =
 export interface RecoverLapsedAnswer {
   /** The executors that this call declared dead. */
   readonly lapsed: readonly string[];
-  /** How many attempts it recovered. */
-  readonly recovered: number;
+  /** The attempts that it recovered, each with what its job is now. */
+  readonly recovered: readonly Recovered[];
+}
+
+export interface Recovered {
+  readonly attempt: RunningAttempt;
+  readonly state: 'queued' | 'interrupted' | 'cancelled';
 }
 
 export interface ClaimRequest {

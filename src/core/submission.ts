@@ -16,6 +16,7 @@ import {
 } from './submission-checks.ts';
 import { byteLength, isStorable } from './text.ts';
 import { instantOf, type Micros } from './time.ts';
+import { traceContextOf, type TraceContext } from './trace-context.ts';
 
 /** May an attempt whose process died, or that a stop cut short, be run again unasked? */
 export type OnInterrupt = 'hold' | 'requeue';
@@ -48,6 +49,11 @@ export interface SubmissionOptions {
    * succeeded, and is cancelled when one of them fails for good, is cancelled, or is gone. Never part of the identity.
    */
   readonly after?: ReadonlyArray<JobKey>;
+  /**
+   * Where it comes from, as W3C Trace Context says it; handed to the handler as `job.trace`. Never part of the identity. What is no trace
+   * context is dropped, and costs no job. @default what the `trace` option of `Jobs` answers when it is staged or submitted
+   */
+  readonly trace?: TraceContext | null;
 }
 
 /** A relative delay has no place in a request that may be repeated: with an `id`, give the instant. */
@@ -89,6 +95,7 @@ export interface Submission<Name extends string = string> extends JobKey {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** The ids of its parents, each once; they are of the same scope. */
   readonly after: readonly string[];
+  readonly trace: TraceContext | null;
 }
 
 /** What a definition gives every submission of its own. */
@@ -109,7 +116,7 @@ const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
 const maxMetadataBytes = 65_536;
 const knownOptions: ReadonlyArray<keyof SubmissionOptions | keyof Identity> = [
-  'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'notBefore', 'delay',
+  'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'trace', 'notBefore', 'delay',
 ]; // prettier-ignore
 
 /** @throws InvalidSubmissionError naming the field and the rule, before anything is sent */
@@ -123,7 +130,7 @@ export function createSubmission<Name extends string>(
   // Defaults stand in for what is left out, never for null: a tenant that is null must not share the scope ''.
   const { scope = '', queue = defaults.queue, priority = defaults.priority } = options;
   const { maxAttempts = defaults.maxAttempts, onInterrupt = defaults.onInterrupt } = options;
-  const { id, retry, timeout, uniqueKey, metadata, after = [] } = options;
+  const { id, retry, timeout, uniqueKey, metadata, after = [], trace } = options;
   const retryPolicy = retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(retry));
   const effectiveRetry = retryPolicy ?? defaults.retryPolicy;
   const notBeforeMs = notBeforeOf(options, now);
@@ -148,6 +155,7 @@ export function createSubmission<Name extends string>(
     uniqueKey: uniqueKey === undefined ? null : checkedName('uniqueKey', uniqueKey),
     metadata: metadata === undefined ? null : checkedMetadata(metadata),
     after: checkedParents(key, after),
+    trace: traceContextOf(trace),
   };
 
   Object.defineProperty(submission, brand, { value: true });
@@ -174,6 +182,14 @@ export function delayedFrom(submission: Submission, now: Micros): Submission {
 /** Whether its id was made with it, so that no other submission has it. */
 export function hasIdOfItsOwn(submission: Submission): boolean {
   return (submission as unknown as Record<symbol, unknown>)[madeId] === true;
+}
+
+/** The same request, come from there. */
+export function withTrace(submission: Submission, trace: TraceContext): Submission {
+  const properties = Object.getOwnPropertyDescriptors(submission);
+  return Object.freeze(
+    Object.create(Object.prototype, { ...properties, trace: { value: trace, enumerable: true } }) as Submission,
+  );
 }
 
 /** @throws InvalidSubmissionError for anything that `definition.create()` didn't make */

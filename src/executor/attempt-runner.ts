@@ -1,25 +1,30 @@
 import type { Attempt, Settlement } from '../core/attempt.ts';
 import type { AnyDefinition } from '../core/definition.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { RegisteredHandler } from '../core/handler.ts';
+import { throughMiddleware, type JobMiddleware } from '../core/middleware.ts';
 import type { Outcome } from '../core/outcome.ts';
 import { settlementFor } from '../core/settlement.ts';
-import { attemptFields } from './attempt-log.ts';
+import { attemptFields } from './attempt-fields.ts';
 import { Completion } from './completion.ts';
 import type { HandlerList } from './handler-list.ts';
 import { Once, type OnceParts } from './once.ts';
 import { RunningAttempt } from './running-attempt.ts';
 import type { RunningAttempts } from './running-attempts.ts';
-import { runningJob } from './running-job.ts';
+import { runningJob, seenJob } from './running-job.ts';
+import type { Ended } from './settled-event.ts';
 import { verdictFor, type Ending } from './verdict.ts';
 
 export interface AttemptRunnerParts<Em> extends OnceParts<Em> {
   readonly handlers: HandlerList<Em>;
+  readonly middleware: ReadonlyArray<JobMiddleware<Em>>;
   readonly running: RunningAttempts;
   /** Takes what is to be written, and what it was decided by. */
-  readonly settle: (settlement: Settlement, outcome: Outcome) => void;
+  readonly settle: (ended: Ended, outcome: Outcome) => void;
   /** Takes what a stop interrupted. */
   readonly interrupt: (run: RunningAttempt) => void;
   readonly random: () => number;
+  readonly events: EventStream;
 }
 
 /** Runs one attempt: the payload is read, the handler called, what happened judged. */
@@ -35,7 +40,7 @@ export class AttemptRunner<Em> {
     const handler = this.#parts.handlers.of(attempt);
     const run = new RunningAttempt(attempt);
     const decide = (outcome: Outcome) => this.#settlementFor(run, handler.definition, outcome);
-    const completion = new Completion(run, this.#parts.environment, decide, this.#parts.logger);
+    const completion = new Completion(run, this.#parts.environment, decide, this.#parts);
 
     this.#parts.running.add(run);
     try {
@@ -62,8 +67,9 @@ export class AttemptRunner<Em> {
     try {
       const value = await this.#parts.environment.run(async em => {
         try {
-          const once = new Once(run, em, this.#parts);
-          return await handler.run(runningJob(run, payload, em, completion, once, this.#parts.logger));
+          const seen = seenJob(run, payload, em);
+          const job = runningJob(seen, run, completion, new Once(run, em, this.#parts), this.#parts.logger);
+          return await throughMiddleware(this.#parts.middleware, seen, () => handler.run(job));
         } finally {
           // Its EntityManager is good for as long as its transaction is open, whether or not the handler waited.
           await completion.handlerEnded();
@@ -90,7 +96,10 @@ export class AttemptRunner<Em> {
     run.end();
     switch (verdict.kind) {
       case 'settle':
-        return this.#parts.settle(decide(verdict.outcome), verdict.outcome);
+        return this.#parts.settle(
+          { attempt: run.attempt, settlement: decide(verdict.outcome), endedAt: this.#parts.clock.now() },
+          verdict.outcome,
+        );
       case 'recover':
         return this.#parts.interrupt(run);
       case 'nothing':

@@ -1,7 +1,7 @@
+import type { EventStream } from '../core/event-stream.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
-import type { Logger } from '../core/logger.ts';
 import type { AttemptStatus, JobStore } from '../core/store.ts';
-import { logLost } from './attempt-log.ts';
+import { eventAttempt } from './attempt-fields.ts';
 import { Health } from './health.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import type { RunningAttempts } from './running-attempts.ts';
@@ -14,7 +14,7 @@ import { sleep } from './sleep.ts';
 export class AttemptWatcher {
   readonly #store: Pick<JobStore, 'progress' | 'status'>;
   readonly #running: RunningAttempts;
-  readonly #logger: Logger;
+  readonly #events: Pick<EventStream, 'emit'>;
   readonly #tickMs: number;
   readonly #ticksPerStatus: number;
   readonly #closing = new AbortController();
@@ -27,16 +27,16 @@ export class AttemptWatcher {
     store: Pick<JobStore, 'progress' | 'status'>,
     running: RunningAttempts,
     { progressIntervalMs, renewEveryMs, leaseMs }: ResolvedExecutorOptions,
-    logger: Logger,
+    events: Pick<EventStream, 'emit'>,
   ) {
     this.#store = store;
     this.#running = running;
-    this.#logger = logger;
+    this.#events = events;
     this.#tickMs = progressIntervalMs;
     // With a lease, its renewals tell.
     this.#ticksPerStatus = leaseMs === null ? Math.floor(renewEveryMs / progressIntervalMs) : Infinity;
-    this.#progressHealth = new Health('progress', logger);
-    this.#statusHealth = new Health('status', logger);
+    this.#progressHealth = new Health('progress', events);
+    this.#statusHealth = new Health('status', events);
   }
 
   /** To be called when an attempt begins. */
@@ -137,7 +137,7 @@ export class AttemptWatcher {
   #lose(run: RunningAttempt): void {
     if (!run.isOver && !run.isCompleting && !run.wasAborted('lost')) {
       run.lose();
-      logLost(this.#logger, run.attempt);
+      this.#events.emit({ event: 'attempt_lost', ...eventAttempt(run.attempt) });
     }
   }
 }

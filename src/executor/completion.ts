@@ -1,12 +1,14 @@
 import { AttemptMissingError, AttemptSettledError } from '../core/errors.ts';
 import type { Settlement } from '../core/attempt.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import { ResultInvalidError } from '../core/handler-errors.ts';
-import type { Logger } from '../core/logger.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { JobStore } from '../core/store.ts';
-import { logLost, logMissing } from './attempt-log.ts';
+import type { Clock } from '../core/clock.ts';
+import { eventAttempt } from './attempt-fields.ts';
 import type { RunningAttempt } from './running-attempt.ts';
+import { settledEvent } from './settled-event.ts';
 import type { Ending } from './verdict.ts';
 
 /** `job.transactional`: what the handler writes and the settlement of its attempt, in one transaction, once per attempt. */
@@ -14,22 +16,25 @@ export class Completion<Em> {
   readonly #run: RunningAttempt;
   readonly #environment: ExecutorEnvironment<Em>;
   readonly #decide: (outcome: Outcome) => Settlement;
-  readonly #logger: Logger;
+  readonly #events: EventStream;
+  readonly #clock: Clock;
   #committing: Promise<unknown> | null = null;
   #isCommitted = false;
   #hasHandlerEnded = false;
   #failure: Ending | null = null;
+  #settlement: Settlement | null = null;
 
   constructor(
     run: RunningAttempt,
     environment: ExecutorEnvironment<Em>,
     decide: (outcome: Outcome) => Settlement,
-    logger: Logger,
+    { events, clock }: { readonly events: EventStream; readonly clock: Clock },
   ) {
     this.#run = run;
     this.#environment = environment;
     this.#decide = decide;
-    this.#logger = logger;
+    this.#events = events;
+    this.#clock = clock;
   }
 
   get isCommitted(): boolean {
@@ -80,6 +85,7 @@ export class Completion<Em> {
       const result = await this.#environment.transactional(em, work, (store, value) => this.#settle(store, value));
       this.#isCommitted = true;
       this.#run.end();
+      this.#tellSettled();
 
       return result;
     } catch (error) {
@@ -97,6 +103,7 @@ export class Completion<Em> {
       throw new ResultInvalidError('What `work` returned can be no result reference; its transaction was rolled back.');
     }
 
+    this.#settlement = settlement;
     const [settled] = await store.settle([settlement]);
     if (settled?.answer === 'settled') {
       if (settled.state !== 'succeeded') {
@@ -107,11 +114,11 @@ export class Completion<Em> {
 
     if (settled?.answer === 'attempt_missing') {
       const { scope, id, attempt } = this.#run.attempt;
-      logMissing(this.#logger, this.#run.attempt);
+      this.#events.emit({ event: 'attempt_missing', ...eventAttempt(this.#run.attempt) });
       throw this.#run.lose(new AttemptMissingError({ scope, id }, attempt));
     }
 
-    logLost(this.#logger, this.#run.attempt);
+    this.#events.emit({ event: 'attempt_lost', ...eventAttempt(this.#run.attempt) });
     throw this.#run.lose();
   }
 
@@ -124,5 +131,12 @@ export class Completion<Em> {
     }
 
     return this.#committing === null ? 'had ended with its handler' : 'had begun its first call';
+  }
+
+  #tellSettled(): void {
+    if (this.#events.isHeard) {
+      const ended = { attempt: this.#run.attempt, settlement: this.#settlement!, endedAt: this.#clock.now() };
+      this.#events.emit(settledEvent(ended, 'succeeded'));
+    }
   }
 }

@@ -4,10 +4,13 @@ import {
   type ResolvedExecutorOptions,
 } from '../core/executor-options.ts';
 import type { RegisteredHandler } from '../core/handler.ts';
-import type { ExecutorHost } from './executor-host.ts';
-import { guardedLogger } from './guarded-logger.ts';
+import { EventStream } from '../core/event-stream.ts';
+import { checkedMiddleware, type JobMiddleware } from '../core/middleware.ts';
+import type { ExecutorHost, RunningHost } from './executor-host.ts';
+import { guardedLogger } from '../core/guarded-logger.ts';
 import { HandlerList } from './handler-list.ts';
 import { outside } from './outside.ts';
+import { stopOnSignals } from './stop-on-signals.ts';
 import { StartedExecutor } from './started-executor.ts';
 
 /**
@@ -17,16 +20,24 @@ import { StartedExecutor } from './started-executor.ts';
  * time may. Several executors in a process, for different queues perhaps, are fine.
  */
 export class Executor<Em> {
-  readonly #host: ExecutorHost<Em>;
+  readonly #host: RunningHost<Em>;
   readonly #handlers: HandlerList<Em>;
+  readonly #middleware: ReadonlyArray<JobMiddleware<Em>>;
   readonly #options: ResolvedExecutorOptions;
   #started: Promise<StartedExecutor<Em>> | null = null;
   #stopped: Promise<void> = Promise.resolve();
 
   /** @throws InvalidOptionError for an option or a list of handlers that can't work */
-  constructor(host: ExecutorHost<Em>, handlers: ReadonlyArray<RegisteredHandler<Em>>, options: ExecutorOptions = {}) {
-    this.#host = { ...host, logger: guardedLogger(host.logger) };
+  constructor(
+    host: ExecutorHost<Em>,
+    handlers: ReadonlyArray<RegisteredHandler<Em>>,
+    options: ExecutorOptions = {},
+    middleware: ReadonlyArray<JobMiddleware<Em>> = [],
+  ) {
+    const logger = guardedLogger(host.logger);
+    this.#host = { ...host, logger, events: host.events ?? new EventStream(logger) };
     this.#handlers = new HandlerList(handlers);
+    this.#middleware = checkedMiddleware(middleware);
     this.#options = resolveExecutorOptions(options, host.store.capabilities);
   }
 
@@ -66,12 +77,25 @@ export class Executor<Em> {
     return this.#stopped;
   }
 
+  /**
+   * Calls `stop()` when the process gets one of these signals, so that what runs can end. When that has resolved, the process exits with
+   * the code that a shell gives to that signal (143 for SIGTERM), unless other code of the process listens for it too: then how it
+   * ends is that code's matter, and `stop()` may be awaited there. A second signal doesn't wait: it exits at once, and what ran is
+   * recovered when the lease is over. Nothing is listened for unless this is called, and it keeps no process alive.
+   *
+   * @returns takes it back
+   * @throws InvalidOptionError for what is no signal, or one that nobody can listen for
+   */
+  stopOnSignals(signals: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGINT']): () => void {
+    return stopOnSignals(this, signals);
+  }
+
   async #start(stopped: Promise<void>): Promise<StartedExecutor<Em>> {
     const { connections } = await this.#host.environment.check();
     await stopped;
     this.#warnOfSmallPool(connections);
 
-    const executor = new StartedExecutor(this.#host, this.#handlers, this.#options);
+    const executor = new StartedExecutor(this.#host, this.#handlers, this.#middleware, this.#options);
     await outside(() => executor.open());
 
     return executor;

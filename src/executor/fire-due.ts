@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import type { Logger } from '../core/logger.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { RecurringJob, RecurringStore } from '../core/recurring.ts';
 import { Schedule } from '../core/schedule.ts';
 import type { Micros } from '../core/time.ts';
@@ -9,7 +9,7 @@ const batch = 100;
 export interface FiringParts {
   readonly store: Pick<RecurringStore, 'dueRecurring' | 'fire'>;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly events: Pick<EventStream, 'emit'>;
 }
 
 /**
@@ -35,7 +35,7 @@ export async function fireDue(parts: FiringParts, stopping?: AbortSignal): Promi
 }
 
 /** One that can't be read any more is parked, so that it stops no other; an upsert takes it up again. */
-async function fire({ store, clock, logger }: FiringParts, job: RecurringJob): Promise<void> {
+async function fire({ store, clock, events }: FiringParts, job: RecurringJob): Promise<void> {
   const { scope, id, cron, timeZone, missed, nextFireAt } = job;
   const expected = nextFireAt!;
   let plan;
@@ -43,10 +43,7 @@ async function fire({ store, clock, logger }: FiringParts, job: RecurringJob): P
   try {
     plan = new Schedule(cron, timeZone).plan(expected, clock.now(), missed);
   } catch (error) {
-    logger.error(
-      { event: 'schedule_broken', scope, id, error },
-      "a recurring job's schedule can't be read; it is parked",
-    );
+    events.emit({ event: 'schedule_broken', scope, id, error });
     plan = { fire: [], next: null };
   }
 
@@ -57,9 +54,6 @@ async function fire({ store, clock, logger }: FiringParts, job: RecurringJob): P
     occurrences: plan.fire,
   });
   if (won) {
-    logger.info(
-      { event: 'recurring_fired', scope, id, created, skipped: plan.fire.length - created },
-      'a recurring job fired',
-    );
+    events.emit({ event: 'recurring_fired', scope, id, created, skipped: plan.fire.length - created });
   }
 }

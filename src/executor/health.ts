@@ -1,28 +1,28 @@
-import type { Logger } from '../core/logger.ts';
+import type { EventLoop } from '../core/events.ts';
+import type { EventStream } from '../core/event-stream.ts';
 
-/** Logs when something that is done again and again begins to fail, and when it works again; nothing in between. */
+/** Tells when something that is done again and again begins to fail, and when it works again; nothing in between. */
 export class Health {
-  readonly #what: string;
-  readonly #logger: Logger;
+  readonly #loop: EventLoop;
+  readonly #events: Pick<EventStream, 'emit'>;
   #isFailing = false;
 
-  /** @param what the stem of the events: `claim` logs `claim_failed` and `claim_recovered` */
-  constructor(what: string, logger: Logger) {
-    this.#what = what;
-    this.#logger = logger;
+  constructor(loop: EventLoop, events: Pick<EventStream, 'emit'>) {
+    this.#loop = loop;
+    this.#events = events;
   }
 
   failed(error: unknown): void {
     if (!this.#isFailing) {
       this.#isFailing = true;
-      this.#logger.error({ event: `${this.#what}_failed`, error }, `${this.#what} failed; it is tried again`);
+      this.#events.emit({ event: 'loop_failed', loop: this.#loop, error });
     }
   }
 
   worked(): void {
     if (this.#isFailing) {
       this.#isFailing = false;
-      this.#logger.info({ event: `${this.#what}_recovered` }, `${this.#what} works again`);
+      this.#events.emit({ event: 'loop_recovered', loop: this.#loop });
     }
   }
 }

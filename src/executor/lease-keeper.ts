@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock } from '../core/clock.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { Logger } from '../core/logger.ts';
 import type { JobStore, RenewAnswer } from '../core/store.ts';
@@ -24,6 +25,7 @@ export interface LeaseKeeperParts {
   /** Jobs may be started again. */
   readonly onHeld: () => void;
   readonly clock: Clock;
+  readonly events: Pick<EventStream, 'emit'>;
   readonly logger: Logger;
 }
 
@@ -45,7 +47,7 @@ export class LeaseKeeper {
 
   constructor(parts: LeaseKeeperParts) {
     this.#parts = parts;
-    this.#health = new Health('renew', parts.logger);
+    this.#health = new Health('renew', parts.events);
     this.#backOff = new BackOff(200, parts.options.renewEveryMs);
     this.#pauseMs = parts.options.renewEveryMs;
   }
@@ -149,10 +151,7 @@ export class LeaseKeeper {
     }
 
     this.#isHeld = false;
-    this.#parts.logger.error(
-      { event: 'lease_lost', executorId: this.#executorId },
-      'the executor lost its lease; its handlers were told to stop and can write no more, and it registers anew',
-    );
+    this.#parts.events.emit({ event: 'lease_lost', executorId: this.#executorId });
     this.#parts.onLost();
   }
 

@@ -1,11 +1,12 @@
-import type { Logger } from '../core/logger.ts';
+import type { EventLoop } from '../core/events.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import { Health } from './health.ts';
 import { WakeUp } from './wake-up.ts';
 
 /** Something that any executor may do for all of them, from time to time. */
 export interface MaintenancePart {
-  /** The stem of its log events: `resolve` logs `resolve_failed` and `resolve_recovered`. */
-  readonly name: string;
+  /** By which its failures are told. */
+  readonly name: EventLoop;
   /** In which of the turns: 1 in each, 2 in every other. */
   readonly every: number;
   readonly run: () => Promise<unknown>;
@@ -17,8 +18,8 @@ export class Maintenance {
   readonly #intervalMs: number;
   readonly #woken = new WakeUp();
 
-  constructor(parts: readonly MaintenancePart[], intervalMs: number, logger: Logger) {
-    this.#parts = parts.map(part => ({ ...part, health: new Health(part.name, logger) }));
+  constructor(parts: readonly MaintenancePart[], intervalMs: number, events: Pick<EventStream, 'emit'>) {
+    this.#parts = parts.map(part => ({ ...part, health: new Health(part.name, events) }));
     this.#intervalMs = intervalMs;
   }
 

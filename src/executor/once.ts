@@ -1,12 +1,13 @@
 import type { Clock } from '../core/clock.ts';
 import { AmbientTransactionError, AttemptSettledError, InvalidOptionError } from '../core/errors.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import { KeyInProgressError } from '../core/handler-errors.ts';
 import type { IdempotencyStore } from '../core/idempotency.ts';
 import type { Logger } from '../core/logger.ts';
 import { resolveOnce, storedValue, valueText, waitForKeyMs, type FromJson, type OnceOptions } from '../core/once.ts';
 import { microsOfMs } from '../core/time.ts';
-import { attemptFields, logLost } from './attempt-log.ts';
+import { attemptFields, eventAttempt } from './attempt-fields.ts';
 import { persist } from './persist.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 
@@ -14,6 +15,7 @@ export interface OnceParts<Em> {
   readonly idempotency: IdempotencyStore;
   readonly environment: ExecutorEnvironment<Em>;
   readonly clock: Clock;
+  readonly events: Pick<EventStream, 'emit'>;
   readonly logger: Logger;
 }
 
@@ -91,7 +93,7 @@ export class Once<Em> {
       case 'in_progress':
         throw new KeyInProgressError({ scope: attempt.scope, id: attempt.id }, key, waitForKeyMs(attempt.attempt));
       case 'lost':
-        logLost(this.#parts.logger, attempt);
+        this.#parts.events.emit({ event: 'attempt_lost', ...eventAttempt(attempt) });
         throw this.#run.abort('lost');
     }
   }

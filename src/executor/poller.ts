@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt } from '../core/attempt.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DueLane } from '../core/due-lane.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { Logger } from '../core/logger.ts';
 import type { ClaimAnswer } from '../core/store.ts';
 import { microsOfMs, type Micros } from '../core/time.ts';
@@ -25,6 +26,7 @@ export interface PollerParts {
   readonly freeSlots: () => number;
   readonly pollIntervalMs: number;
   readonly clock: Clock;
+  readonly events: Pick<EventStream, 'emit'>;
   readonly logger: Logger;
 }
 
@@ -51,7 +53,7 @@ export class Poller {
 
   constructor(parts: PollerParts) {
     this.#parts = parts;
-    this.#health = new Health('claim', parts.logger);
+    this.#health = new Health('claim', parts.events);
     this.#failures = new BackOff(shortestBackOffMs, parts.pollIntervalMs);
     this.#misses = new BackOff(shortestBackOffMs, parts.pollIntervalMs);
   }

@@ -1,5 +1,6 @@
-import type { Logger } from '../core/logger.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { JobStore } from '../core/store.ts';
+import { tellRecovered } from './recover.ts';
 
 const pageSize = 500;
 
@@ -8,20 +9,18 @@ const pageSize = 500;
  *
  * @returns how many attempts were recovered
  */
-export async function recoverLapsed(store: Pick<JobStore, 'recoverLapsed'>, logger: Logger): Promise<number> {
+export async function recoverLapsed(store: Pick<JobStore, 'recoverLapsed'>, events: EventStream): Promise<number> {
   let total = 0;
 
   for (;;) {
     const { lapsed, recovered } = await store.recoverLapsed(pageSize);
     if (lapsed.length > 0) {
-      logger.warn(
-        { event: 'executors_lapsed', lapsed },
-        'executors stopped renewing their leases; what they ran is recovered',
-      );
+      events.emit({ event: 'executors_lapsed', lapsed });
     }
+    recovered.forEach(one => tellRecovered(events, one, 'lease_lapsed'));
 
-    total += recovered;
-    if (recovered < pageSize) {
+    total += recovered.length;
+    if (recovered.length < pageSize) {
       return total;
     }
   }

@@ -1,4 +1,4 @@
-import type { Logger } from '../core/logger.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { JobStore } from '../core/store.ts';
 import { isRecovered, recover } from './recover.ts';
 
@@ -12,7 +12,7 @@ const pageSize = 100;
 export async function recoverRunning(
   store: Pick<JobStore, 'running' | 'recover'>,
   isAlive: (executorId: string) => boolean,
-  logger: Logger,
+  events: EventStream,
 ): Promise<number> {
   /** What was looked at and stays running: each page is longer by it, or it might show nothing else for ever. */
   const kept = new Set<string>();
@@ -26,7 +26,7 @@ export async function recoverRunning(
     }
 
     const orphans = news.filter(({ executorId }) => !isAlive(executorId));
-    const answers = await recover(store, orphans, 'instance_restart', logger);
+    const answers = await recover(store, orphans, 'instance_restart', events);
     const done = orphans.filter((_, index) => isRecovered(answers[index]));
     news.forEach(({ token }) => kept.add(token));
     done.forEach(({ token }) => kept.delete(token));

@@ -1,20 +1,31 @@
 import type { RunningJob } from '../core/handler.ts';
 import type { Logger } from '../core/logger.ts';
 import { dateOf } from '../core/time.ts';
-import { attemptFields } from './attempt-log.ts';
+import { attemptFields } from './attempt-fields.ts';
 import type { Completion } from './completion.ts';
 import type { Once } from './once.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 
+type Writing = 'progress' | 'transactional' | 'once';
+
 /** What a handler is given: plain, frozen, and its functions work detached. */
 export function runningJob<P, Em>(
+  seen: Omit<RunningJob<P, Em>, Writing>,
   run: RunningAttempt,
-  payload: P,
-  em: Em,
   completion: Completion<Em>,
   once: Once<Em>,
   logger: Logger,
 ): RunningJob<P, Em> {
+  return Object.freeze({
+    ...seen,
+    progress: progressOf(run, logger),
+    transactional: <T extends string | void>(work: (em: Em) => Promise<T>) => completion.transactional(seen.em, work),
+    once: (key, options, work) => once.once(key, options, work),
+  });
+}
+
+/** The same without what writes, as middleware sees it. */
+export function seenJob<P, Em>(run: RunningAttempt, payload: P, em: Em): Omit<RunningJob<P, Em>, Writing> {
   const { attempt } = run;
 
   return Object.freeze({
@@ -29,11 +40,9 @@ export function runningJob<P, Em>(
     maxAttempts: attempt.attemptLimit,
     scheduledFor: dateOf(attempt.scheduledFor),
     metadata: attempt.metadata,
+    trace: attempt.trace,
     signal: run.signal,
     em,
-    progress: progressOf(run, logger),
-    transactional: <T extends string | void>(work: (em: Em) => Promise<T>) => completion.transactional(em, work),
-    once: (key, options, work) => once.once(key, options, work),
   });
 }
 

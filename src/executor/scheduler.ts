@@ -17,7 +17,7 @@ export class Scheduler {
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
-    this.#health = new Health('fire', parts.logger);
+    this.#health = new Health('fire', parts.events);
   }
 
   /** Recurring jobs were changed in this process. */

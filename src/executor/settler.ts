@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Settlement } from '../core/attempt.ts';
+import type { EventStream } from '../core/event-stream.ts';
 import type { Logger } from '../core/logger.ts';
 import type { JobStore, SettleAnswer } from '../core/store.ts';
-import { attemptFields, logLost, logMissing } from './attempt-log.ts';
+import { attemptFields, eventAttempt } from './attempt-fields.ts';
 import { BackOff } from './back-off.ts';
+import { settledEvent, type Ended } from './settled-event.ts';
 import { WakeUp } from './wake-up.ts';
 
 const maxGroup = 100;
@@ -12,9 +13,7 @@ const groupEveryMs = 5;
 const firstDelayMs = 100;
 const longestDelayMs = 30_000;
 
-/** A settlement on its way to the store. */
-interface Entry {
-  readonly settlement: Settlement;
+interface Entry extends Ended {
   readonly backOff: BackOff;
   /** Runs while it waits to be tried again. */
   timer?: NodeJS.Timeout;
@@ -26,6 +25,7 @@ interface Entry {
  */
 export class Settler {
   readonly #store: Pick<JobStore, 'settle'>;
+  readonly #events: EventStream;
   readonly #logger: Logger;
   readonly #onSettled: () => void;
   readonly #settled = new WakeUp();
@@ -37,8 +37,9 @@ export class Settler {
   readonly #closing = new AbortController();
   #sending: Promise<void> | null = null;
 
-  constructor(store: Pick<JobStore, 'settle'>, logger: Logger, onSettled: () => void) {
+  constructor(store: Pick<JobStore, 'settle'>, events: EventStream, logger: Logger, onSettled: () => void) {
     this.#store = store;
+    this.#events = events;
     this.#logger = logger;
     this.#onSettled = onSettled;
   }
@@ -51,9 +52,9 @@ export class Settler {
     return this.#entries.has(token);
   }
 
-  settle(settlement: Settlement): void {
-    const entry = { settlement, backOff: new BackOff(firstDelayMs, longestDelayMs) };
-    this.#entries.set(settlement.token, entry);
+  settle(ended: Ended): void {
+    const entry = { ...ended, backOff: new BackOff(firstDelayMs, longestDelayMs) };
+    this.#entries.set(ended.settlement.token, entry);
     this.#send(entry);
   }
 
@@ -121,20 +122,26 @@ export class Settler {
     }
   }
 
-  #answered({ settlement, backOff }: Entry, answer: SettleAnswer): void {
-    this.#entries.delete(settlement.token);
-
-    if (answer.answer === 'lost') {
-      logLost(this.#logger, settlement);
-    } else if (answer.answer === 'attempt_missing') {
-      logMissing(this.#logger, settlement);
-    } else if (backOff.hasFailed) {
-      const fields = { event: 'settle_recovered', ...attemptFields(settlement) };
-      this.#logger.info(fields, 'an outcome was written after all');
-    }
+  #answered(entry: Entry, answer: SettleAnswer): void {
+    this.#entries.delete(entry.settlement.token);
+    this.#tell(entry, answer);
 
     this.#settled.notify();
     this.#onSettled();
+  }
+
+  #tell(entry: Entry, answer: SettleAnswer): void {
+    if (answer.answer !== 'settled') {
+      const event = answer.answer === 'lost' ? 'attempt_lost' : 'attempt_missing';
+      return this.#events.emit({ event, ...eventAttempt(entry.attempt) });
+    }
+    if (entry.backOff.hasFailed) {
+      const fields = { event: 'settle_recovered', ...attemptFields(entry.settlement) };
+      this.#logger.info(fields, 'an outcome was written after all');
+    }
+    if (this.#events.isHeard) {
+      this.#events.emit(settledEvent(entry, answer.state));
+    }
   }
 
   #postpone(entry: Entry, error: unknown): void {

@@ -1,12 +1,13 @@
 import type { Attempt } from '../core/attempt.ts';
 import type { DueLane } from '../core/due-lane.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
+import type { JobMiddleware } from '../core/middleware.ts';
 import type { ClaimAnswer, StoreHint } from '../core/store.ts';
 import { microsOfMs } from '../core/time.ts';
-import { attemptFields } from './attempt-log.ts';
+import { attemptFields, eventAttempt } from './attempt-fields.ts';
 import { AttemptRunner } from './attempt-runner.ts';
 import { AttemptWatcher } from './attempt-watcher.ts';
-import type { ExecutorHost } from './executor-host.ts';
+import type { RunningHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { liveExecutors } from './live-executors.ts';
@@ -16,29 +17,26 @@ import { persist } from './persist.ts';
 import { pruneKeys } from './prune-keys.ts';
 import { Poller } from './poller.ts';
 import { Pruner } from './pruner.ts';
+import { release } from './release.ts';
 import { isRecovered, recover } from './recover.ts';
 import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
-import { resolveAwaiting } from './resolve-awaiting.ts';
+import { resolveAwaiting, turnsPerSweep } from './resolve-awaiting.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import { RunningAttempts } from './running-attempts.ts';
 import { Scheduler } from './scheduler.ts';
 import { Settler } from './settler.ts';
+import { waitMsOf } from './settled-event.ts';
 import { longestTimerMs, settlesWithin } from './sleep.ts';
 
 /** So many outcomes may wait for the database before no more jobs are started: a crash would lose what they say. */
 const maxUnsettled = 200;
-/**
- * The sweep over waiting jobs is for what a crash left behind. More often, and the loops of an idle executor together would send
- * more than one statement in three seconds.
- */
-const turnsPerSweep = 4;
 /** How long a stop waits for the database after its budget, for the last try. */
 const lastTryMs = 2000;
 
 /** An executor from its start to its stop: one registration, one poller, the attempts that it holds. */
 export class StartedExecutor<Em> {
-  readonly #host: ExecutorHost<Em>;
+  readonly #host: RunningHost<Em>;
   readonly #handlers: HandlerList<Em>;
   readonly #options: ResolvedExecutorOptions;
   readonly #running = new RunningAttempts(() => this.#poller.slotFreed());
@@ -62,18 +60,24 @@ export class StartedExecutor<Em> {
   #scheduling: Promise<void> = Promise.resolve();
   #unsubscribe: () => Promise<void> = () => Promise.resolve();
 
-  constructor(host: ExecutorHost<Em>, handlers: HandlerList<Em>, options: ResolvedExecutorOptions) {
-    const { store, logger } = host;
+  constructor(
+    host: RunningHost<Em>,
+    handlers: HandlerList<Em>,
+    middleware: ReadonlyArray<JobMiddleware<Em>>,
+    options: ResolvedExecutorOptions,
+  ) {
+    const { store, events, logger } = host;
     this.#host = host;
     this.#handlers = handlers;
     this.#options = options;
-    this.#settler = new Settler(store, logger, () => this.#poller.slotFreed());
-    this.#watcher = new AttemptWatcher(store, this.#running, options, logger);
+    this.#settler = new Settler(store, events, logger, () => this.#poller.slotFreed());
+    this.#watcher = new AttemptWatcher(store, this.#running, options, events);
     this.#runner = new AttemptRunner({
       ...host,
       handlers,
+      middleware,
       running: this.#running,
-      settle: settlement => this.#settler.settle(settlement),
+      settle: ended => this.#settler.settle(ended),
       interrupt: run => this.#interrupted.set(run.token, run),
     });
     this.#lease = new LeaseKeeper({
@@ -88,45 +92,38 @@ export class StartedExecutor<Em> {
     const pruner = new Pruner({ ...host, retention: options.retention });
     this.#maintenance = new Maintenance(
       [
-        { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, logger) },
+        { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, events) },
         { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
         { name: 'prune', every: 1, run: () => pruner.run(this.#stopping.signal) },
         { name: 'prune_keys', every: 20, run: () => pruneKeys(host.idempotency, this.#stopping.signal) },
       ],
       options.maintenanceIntervalMs,
-      logger,
+      events,
     );
     this.#scheduler = new Scheduler({ ...host, store: host.recurring, intervalMs: 2 * options.maintenanceIntervalMs });
     this.#poller = new Poller({
       claim: (limit, lanes) => this.#claim(limit, lanes),
       begin: attempt => this.#begin(attempt),
-      release: attempts => store.release(attempts),
+      release: attempts => release(store, attempts, events),
       releaseForgotten: () => this.#releaseForgotten(),
       freeSlots: () => Math.min(options.concurrency - this.#running.size, maxUnsettled - this.#settler.size),
       pollIntervalMs: options.pollIntervalMs,
       clock: host.clock,
+      events,
       logger,
     });
   }
 
   /** Leaves nothing behind when it rejects. */
   async open(): Promise<void> {
-    const { store, logger } = this.#host;
+    const { store, events } = this.#host;
     const { name, concurrency } = this.#options;
 
     try {
       await this.#lease.open();
       const recovered = await this.#recoverOrphans();
-      logger.info(
-        {
-          event: 'executor_started',
-          executorId: this.#lease.executorId,
-          name,
-          recovered,
-          connections: concurrency + 2,
-        },
-        `executor started; it may use ${concurrency + 2} connections`,
-      );
+      const { executorId } = this.#lease;
+      events.emit({ event: 'executor_started', executorId, name, recovered, connections: concurrency + 2 });
     } catch (error) {
       await this.#lease.close();
       throw error;
@@ -178,17 +175,15 @@ export class StartedExecutor<Em> {
     this.#released.abort();
     await this.#renewing;
     await this.#lease.close();
-    this.#host.logger.info(
-      { event: 'executor_stopped', executorId: this.#lease.executorId, recovered, unsettled },
-      'executor stopped',
-    );
+    const { executorId } = this.#lease;
+    this.#host.events.emit({ event: 'executor_stopped', executorId, recovered, unsettled });
   }
 
   /** What a killed process left running: at once without leases, where no other process can be at work; else what has lapsed. */
   async #recoverOrphans(): Promise<number> {
-    const { store, logger } = this.#host;
+    const { store, events, logger } = this.#host;
     if (this.#options.leaseMs === null) {
-      const recovered = await recoverRunning(store, id => liveExecutors.has(id), logger);
+      const recovered = await recoverRunning(store, id => liveExecutors.has(id), events);
       await store.retireUnleased([...liveExecutors]);
 
       return recovered;
@@ -202,7 +197,7 @@ export class StartedExecutor<Em> {
       );
     }
 
-    return recoverLapsed(store, logger);
+    return recoverLapsed(store, events);
   }
 
   async #claim(limit: number, lanes: readonly DueLane[] | null): Promise<ClaimAnswer> {
@@ -218,6 +213,12 @@ export class StartedExecutor<Em> {
   }
 
   #begin(attempt: Attempt): void {
+    const { events } = this.#host;
+    if (events.isHeard) {
+      const { executorId } = this.#lease;
+      events.emit({ event: 'attempt_started', ...eventAttempt(attempt), executorId, waitMs: waitMsOf(attempt) });
+    }
+
     this.#runner.run(attempt).catch((error: unknown) => {
       const fields = { event: 'attempt_undecided', ...attemptFields(attempt), error };
       this.#host.logger.error(fields, 'the outcome of an attempt could not be decided; it stays running');
@@ -259,14 +260,12 @@ export class StartedExecutor<Em> {
   }
 
   async #releaseForgotten(): Promise<void> {
-    const { store } = this.#host;
+    const { store, events } = this.#host;
     const limit = 2 * this.#options.concurrency + maxUnsettled;
     const held = await store.running({ executorId: this.#lease.executorId, limit });
     const forgotten = held.filter(({ token }) => !this.#knows(token));
 
-    if (forgotten.length > 0) {
-      await store.release(forgotten);
-    }
+    await release(store, forgotten, events);
   }
 
   #knows(token: string): boolean {
@@ -284,11 +283,11 @@ export class StartedExecutor<Em> {
   }
 
   async #recoverInterrupted(): Promise<number> {
-    const { store, logger } = this.#host;
-    const attempts = [...this.#interrupted.values()].map(run => run.ref);
+    const { store, events, logger } = this.#host;
+    const attempts = [...this.#interrupted.values()].map(run => run.attempt);
 
     try {
-      const answers = await persist(() => recover(store, attempts, 'shutdown', logger), this.#budget.signal);
+      const answers = await persist(() => recover(store, attempts, 'shutdown', events), this.#budget.signal);
       return answers.filter(isRecovered).length;
     } catch (error) {
       const fields = { event: 'recover_failed', executorId: this.#lease.executorId, attempts: attempts.length, error };

@@ -1,5 +1,6 @@
 import type { Attempt, AttemptRef, RunningAttempt, Settlement } from '../core/attempt.ts';
 import type { Clock, CreationClock } from '../core/clock.ts';
+import { recoveredOf } from '../core/recovered-of.ts';
 import { InvalidOptionError } from '../core/errors.ts';
 import type { JobKey } from '../core/job-key.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
@@ -114,7 +115,7 @@ export class MemoryJobStore extends MemoryJobQueries implements JobStore {
         this.#recover(orphan, { requeue: 'declared', reason: 'lease_lapsed' }, now),
       );
 
-      return { lapsed, recovered: answers.filter(answer => answer !== 'attempt_missing').length };
+      return { lapsed, recovered: recoveredOf(orphans, answers) };
     });
   }
 

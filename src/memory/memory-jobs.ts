@@ -4,8 +4,16 @@ import { checkedClock, systemClock, type Clock } from '../core/clock.ts';
 import { controlOf, type Control } from '../core/control.ts';
 import { deadLettersOf, type DeadLetters } from '../core/dead-letters.ts';
 import type { AnyDefinition } from '../core/definition.ts';
+import { EventStream } from '../core/event-stream.ts';
+import type { JobsEvents } from '../core/events.ts';
+import { guardedLogger } from '../core/guarded-logger.ts';
+import type { JobMiddleware } from '../core/middleware.ts';
+import { oneOrSeveral } from '../core/one-or-several.ts';
+import { createdOf, tellStaged } from '../core/told.ts';
+import { Tracing, type TraceHook } from '../core/tracing.ts';
 import { knownExecutorOptions, type ExecutorOptions } from '../core/executor-options.ts';
 import { registerHandler, type JobHandler, type RegisteredHandler } from '../core/handler.ts';
+import { healthOf, type Health, type HealthOptions, type HealthParts } from '../core/health.ts';
 import { checkKnown } from '../core/known-options.ts';
 import { checkedLogger, consoleLogger, type Logger } from '../core/logger.ts';
 import type { JobQueries } from '../core/queries.ts';
@@ -17,7 +25,7 @@ import type { JobStore } from '../core/store.ts';
 import type { Submission } from '../core/submission.ts';
 import { testBench, type TestBench } from '../core/test-bench.ts';
 import { Executor } from '../executor/executor.ts';
-import type { ExecutorHost } from '../executor/executor-host.ts';
+import type { RunningHost } from '../executor/executor-host.ts';
 import { MemoryDatabase } from './memory-database.ts';
 import { MemoryEnvironment } from './memory-environment.ts';
 import { memoryStores } from './memory-stores.ts';
@@ -28,11 +36,15 @@ export interface MemoryJobsOptions {
   readonly clock?: Clock;
   /** Pino-shaped. @default warnings and errors to the console */
   readonly logger?: Logger;
+  /** The trace context of whoever calls, for submissions that bring none of their own. @default none */
+  readonly trace?: TraceHook;
 }
 
 export interface MemoryExecutorOptions extends ExecutorOptions {
   /** One for each definition that this executor knows; jobs of others stay queued. */
   readonly handlers: ReadonlyArray<RegisteredHandler<undefined>>;
+  /** Stand around every handler, the first outermost. @default none */
+  readonly middleware?: ReadonlyArray<JobMiddleware<undefined>>;
   /** @default false: no other process could take its jobs over */
   readonly lease?: ExecutorOptions['lease'];
 }
@@ -66,27 +78,35 @@ export class MemoryJobs {
   readonly admin: Admin;
   /** Jobs that have ended in vain, over all scopes. */
   readonly deadLetters: DeadLetters;
+  /** What this process does, as it happens. */
+  readonly events: JobsEvents;
   /** For `mikro-orm-jobs/testing`. */
   readonly [testBench]: TestBench<undefined>;
   readonly #accepted: (value: unknown) => Submission;
-  readonly #executorHost: ExecutorHost<undefined>;
+  readonly #tracing: Tracing;
+  readonly #health: HealthParts;
+  readonly #executorHost: RunningHost<undefined>;
 
   /** @throws InvalidOptionError */
   constructor(options: MemoryJobsOptions = {}) {
-    const { clock: ownClock = systemClock, logger = consoleLogger } = checkKnown(options, ['clock', 'logger']);
-    checkedLogger(logger);
+    const { clock: ownClock = systemClock, logger: given = consoleLogger, trace } = checkKnown(options, knownOptions);
     const clock = new SettableClock(checkedClock(ownClock));
     const database = new MemoryDatabase();
     const stores = memoryStores(clock, database);
     const { jobs, queues, recurring, idempotency } = stores;
     const environment = new MemoryEnvironment(jobs);
+    const logger = guardedLogger(checkedLogger(given));
+    const events = new EventStream(logger);
 
     this.#accepted = acceptedBy(clock);
     this[testBench] = new MemoryTestBench(database, stores, environment, clock, logger);
     this.store = jobs;
     this.queues = queueControlOf(queues, nothingToRefuse);
-    this.admin = adminOf(jobs, queues, nothingToRefuse);
-    this.deadLetters = deadLettersOf(jobs, nothingToRefuse, logger);
+    this.admin = adminOf(jobs, queues, nothingToRefuse, events);
+    this.deadLetters = deadLettersOf(jobs, nothingToRefuse, events);
+    this.events = events.readable;
+    this.#health = { store: jobs, queues, checkSchema: () => Promise.resolve(), clock };
+    this.#tracing = new Tracing(trace, logger);
     this.#executorHost = {
       store: jobs,
       recurring,
@@ -94,6 +114,7 @@ export class MemoryJobs {
       environment,
       clock,
       logger,
+      events,
       random: Math.random,
     };
   }
@@ -107,21 +128,28 @@ export class MemoryJobs {
   /** Several at once, all or nothing: answers by position. */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
   async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
-    const isList = Array.isArray(given);
-    const results = await this.store.submit((isList ? given : [given]).map(this.#accepted));
+    return oneOrSeveral(given, this.#accepted, async submissions => {
+      const results = await this.store.submit(this.#tracing.applied(submissions));
+      tellStaged(this.#executorHost.events, createdOf(results));
 
-    return isList ? results : results[0]!;
+      return results;
+    });
   }
 
   /** Reads and control of the jobs of one scope; `''` is the scope of submissions that name none. */
   scope(scope: string): Control {
-    const { recurring, clock, logger } = this.#executorHost;
-    return controlOf(scope, { jobs: this.store, recurring }, clock, nothingToRefuse, logger);
+    const { recurring, clock, events } = this.#executorHost;
+    return controlOf(scope, { jobs: this.store, recurring }, clock, nothingToRefuse, events);
   }
 
   /** The recurring jobs of the scope `''`; those of another are `scope(s).recurring`. */
   get recurring(): RecurringControl {
     return this.scope('').recurring;
+  }
+
+  /** Whether leases are renewed, and how far queues are behind; memory itself is always there. @throws InvalidOptionError */
+  async health(options?: HealthOptions): Promise<Health> {
+    return healthOf(this.#health, options);
   }
 
   /** A handler of one definition; its payload's type comes from there. */
@@ -131,10 +159,13 @@ export class MemoryJobs {
 
   /** An executor of this process; it does nothing before `start()`. @throws InvalidOptionError */
   executor(options: MemoryExecutorOptions): Executor<undefined> {
-    const { handlers, lease = false, ...others } = checkKnown(options, ['handlers', ...knownExecutorOptions]);
-    return new Executor(this.#executorHost, handlers, { ...others, lease });
+    const { handlers, middleware, lease = false, ...others } = checkKnown(options, knownOfExecutor);
+    return new Executor(this.#executorHost, handlers, { ...others, lease }, middleware);
   }
 }
+
+const knownOptions: ReadonlyArray<keyof MemoryJobsOptions> = ['clock', 'logger', 'trace'];
+const knownOfExecutor: ReadonlyArray<keyof MemoryExecutorOptions> = ['handlers', 'middleware', ...knownExecutorOptions];
 
 /** There is no transaction that a call could be made inside of. */
 const nothingToRefuse = () => {};

@@ -40,10 +40,23 @@ export function runningAttemptOf({
   id,
   attemptCount,
   token,
+  name,
+  version,
+  queue,
   executorId,
   onInterrupt,
 }: StoredJob): RunningAttempt {
-  return Object.freeze({ scope, id, attempt: attemptCount, token: token!, executorId: executorId!, onInterrupt });
+  return Object.freeze({
+    scope,
+    id,
+    attempt: attemptCount,
+    token: token!,
+    name,
+    version,
+    queue,
+    executorId: executorId!,
+    onInterrupt,
+  });
 }
 
 function attemptOf(job: StoredJob, token: string, startedAt: Micros): Attempt {
@@ -66,6 +79,7 @@ function attemptOf(job: StoredJob, token: string, startedAt: Micros): Attempt {
     retryUntil: job.retryUntil,
     scheduledFor: job.nextRunAt,
     metadata: job.metadata,
+    trace: job.trace,
     startedAt,
   });
 }

@@ -4,6 +4,7 @@ import type { ResolvedRetryPolicy } from '../core/retry-policy.ts';
 import type { JobState } from '../core/states.ts';
 import type { OnInterrupt, Submission } from '../core/submission.ts';
 import { microsOf, microsOfMs, type Micros } from '../core/time.ts';
+import type { TraceContext } from '../core/trace-context.ts';
 import { uniqueKeyOf } from './keys.ts';
 
 /** A job as it is kept: frozen, plain, instants in microseconds. */
@@ -43,6 +44,7 @@ export interface StoredJob extends JobKey {
   readonly heldKey: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly recurringId: string | null;
+  readonly trace: TraceContext | null;
   readonly changedBy: string | null;
   /** The ids of its parents. */
   readonly after: readonly string[];
@@ -58,12 +60,12 @@ export function newJob(
   recurringId: string | null,
 ): StoredJob {
   const { scope, id, name, version, payload, queue, priority, maxAttempts, onInterrupt, timeoutMs } = submission;
-  const { retryPolicy, lifetimeMs, uniqueKey } = submission;
+  const { retryPolicy, lifetimeMs, uniqueKey, trace } = submission;
   const notBefore = submission.notBefore === null ? null : microsOf(submission.notBefore);
   const firstDue = notBefore ?? now;
 
   return {
-    scope, id, name, version, payload, queue, priority, maxAttempts, onInterrupt, timeoutMs, uniqueKey, recurringId, notBefore, createdAt,
+    scope, id, name, version, payload, queue, priority, maxAttempts, onInterrupt, timeoutMs, uniqueKey, recurringId, trace, notBefore, createdAt,
     payloadOverride: null,
     initialQueue: null,
     changedBy: null,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { InvalidOptionError } from '../core/errors.ts';
+import { EventStream } from '../core/event-stream.ts';
 import type { RegisteredHandler } from '../core/handler.ts';
 import { checkKnown } from '../core/known-options.ts';
 import type { ClaimAnswer, JobStore } from '../core/store.ts';
@@ -75,9 +76,10 @@ export class Drain<Em> {
   /** What an executor does beside its jobs: fires recurring ones, looks after those that wait for parents. */
   async #maintain({ recurring }: TestPlace, store: JobStore): Promise<void> {
     const { clock, logger } = this.#bench;
+    const events = new EventStream(logger);
     let nextFireAt;
     do {
-      nextFireAt = await fireDue({ store: recurring, clock, logger });
+      nextFireAt = await fireDue({ store: recurring, clock, events });
     } while (nextFireAt !== null && nextFireAt <= clock.now());
 
     await resolveAwaiting(store);

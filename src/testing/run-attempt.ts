@@ -1,4 +1,5 @@
 import type { Attempt, Settlement } from '../core/attempt.ts';
+import { EventStream } from '../core/event-stream.ts';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { Outcome } from '../core/outcome.ts';
 import type { JobStore } from '../core/store.ts';
@@ -27,10 +28,12 @@ export async function runAttempt(
   const environment = new WatchedEnvironment(place.environment);
   const runner = new AttemptRunner({
     handlers,
+    middleware: [],
+    events: new EventStream(logger),
     environment,
     idempotency: place.idempotency,
     running,
-    settle: (settlement, outcome) => (decided = { settlement, outcome }),
+    settle: ({ settlement }, outcome) => (decided = { settlement, outcome }),
     // Only a stop interrupts, and a drain has none.
     interrupt: () => {},
     clock,

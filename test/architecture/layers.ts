@@ -82,13 +82,19 @@ export const layers: readonly Layer[] = [
     // the composition root
     name: 'jobs',
     path: 'src/jobs.ts',
-    layers: ['core', 'adapter', 'executor', 'unit of work'],
+    layers: ['core', 'adapter', 'executor', 'unit of work', 'jobs options'],
     packages: ['type @mikro-orm/core', 'node:timers/promises'],
+  },
+  {
+    name: 'jobs options',
+    path: 'src/jobs-options.ts',
+    layers: ['core', 'unit of work'],
+    packages: ['type @mikro-orm/core'],
   },
   {
     name: 'index',
     path: 'src/index.ts',
-    layers: ['core', 'entities', 'executor', 'unit of work', 'jobs'],
+    layers: ['core', 'entities', 'executor', 'unit of work', 'jobs', 'jobs options'],
     packages: [],
   },
   {

@@ -27,6 +27,7 @@ export function anAttempt(different: Partial<Attempt> = {}): Attempt {
     retryUntil: null,
     scheduledFor: now,
     metadata: {},
+    trace: null,
     startedAt: now,
     ...different,
   };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { EventStream } from '../../src/core/event-stream.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { controlOf } from '../../src/core/control.ts';
 import { defineJob } from '../../src/core/definition.ts';
@@ -9,6 +10,8 @@ import type { RecurringStore } from '../../src/core/recurring.ts';
 import type { JobStore } from '../../src/core/store.ts';
 
 const sendMail = defineJob<{ to: string }>()({ name: 'mail.send' });
+
+const silence = new EventStream(consoleLogger);
 
 /** A store that answers every call with what it was asked. */
 function world() {
@@ -26,8 +29,7 @@ function world() {
   return {
     asked,
     entered,
-    control: (scope: string) =>
-      controlOf(scope, stores, systemClock, operation => entered.push(operation), consoleLogger),
+    control: (scope: string) => controlOf(scope, stores, systemClock, operation => entered.push(operation), silence),
   };
 }
 
@@ -108,7 +110,7 @@ test('where a call may not be made, its promise rejects and the store is not ask
   const refuse = () => {
     throw new Error('not here');
   };
-  const control = controlOf('acme', stores, systemClock, refuse, consoleLogger);
+  const control = controlOf('acme', stores, systemClock, refuse, silence);
 
   await expect(control.get('a')).rejects.toThrow('not here');
   expect(asked).toEqual([]);

@@ -13,6 +13,7 @@ import {
 } from '../../src/core/errors.ts';
 import * as handlerErrors from '../../src/core/handler-errors.ts';
 import * as message from '../../src/core/message.ts';
+import * as middleware from '../../src/core/middleware.ts';
 import * as refuseRemoval from '../../src/entities/refuse-removal.ts';
 import * as publicList from '../../src/index.ts';
 import * as unitErrors from '../../src/unit-of-work/errors.ts';
@@ -23,6 +24,7 @@ const modules = {
   ...coreErrors,
   ...handlerErrors,
   ...message,
+  ...middleware,
   ...refuseRemoval,
   ...unitErrors,
 };
@@ -60,6 +62,7 @@ const examples: [JobsError, code: string, says: RegExp][] = [
   [new abortReason.AttemptAbortedError(key, 2, 'cancelled'), 'ATTEMPT_ABORTED', /Attempt 2 of job "order-1" .* a cancel of the job was requested/],
   [new message.InvalidMessageError('id', 'be text'), 'INVALID_MESSAGE', /expected `id` to be text/],
   [new message.MessageContractError('m-1', 'inbox', [{ field: 'content' }]), 'MESSAGE_CONTRACT', /The inbox has another message with the id "m-1": its content differs/],
+  [new middleware.MiddlewareError('`next()` was called twice'), 'MIDDLEWARE', /`next\(\)` was called twice/],
   [new refuseRemoval.ReadOnlyEntityError('DurableJob'), 'READ_ONLY_ENTITY', /DurableJob is for reading/],
   [new unitErrors.UnitRolledBackError('a stage failed', { cause }), 'UNIT_ROLLED_BACK', /a stage failed/],
   [new unitErrors.UnitEndedError('unit.stage()'), 'UNIT_ENDED', /`unit\.stage\(\)` was used after the end/],

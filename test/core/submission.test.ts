@@ -34,6 +34,7 @@ describe('a submission', () => {
       uniqueKey: null,
       metadata: null,
       after: [],
+      trace: null,
     });
   });
 

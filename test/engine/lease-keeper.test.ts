@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { EventStream } from '../../src/core/event-stream.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { resolveExecutorOptions } from '../../src/core/executor-options.ts';
 import { LeaseKeeper } from '../../src/executor/lease-keeper.ts';
@@ -159,7 +160,7 @@ forEachDriver(driver => {
 
       expect(await executor(keeper.executorId)).toMatchObject({ state: 'active', leaseUntil: null });
       expect([keeper.isHeld, renewals, lost]).toEqual([true, [], []]);
-      expect(await hosts[1]!.jobs.store.recoverLapsed(10)).toEqual({ lapsed: [], recovered: 0 });
+      expect(await hosts[1]!.jobs.store.recoverLapsed(10)).toEqual({ lapsed: [], recovered: [] });
     });
   });
 
@@ -190,6 +191,7 @@ forEachDriver(driver => {
       onLost: () => void lost.push(systemClock.now()),
       onHeld: () => void held.push(systemClock.now()),
       clock: systemClock,
+      events: new EventStream(log),
       logger: log,
     });
     const ending = new AbortController();

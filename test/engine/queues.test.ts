@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { EventStream } from '../../src/core/event-stream.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { RegisteredHandler } from '../../src/core/handler.ts';
@@ -264,6 +265,7 @@ forEachDriver(driver => {
       freeSlots: () => 5,
       pollIntervalMs: 3_600_000,
       clock: systemClock,
+      events: new EventStream(first().log),
       logger: first().log,
     });
   }

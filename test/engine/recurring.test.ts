@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { EventStream } from '../../src/core/event-stream.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { JobKey } from '../../src/core/job-key.ts';
 import { recurringControlOf } from '../../src/core/recurring-control.ts';
@@ -440,7 +441,7 @@ forEachDriver(driver => {
 
   function startScheduler(host: Host, intervalMs = 20): void {
     const stopping = new AbortController();
-    const scheduler = new Scheduler({ store: host.recurring, intervalMs, clock, logger: host.log });
+    const scheduler = new Scheduler({ store: host.recurring, intervalMs, clock, events: new EventStream(host.log) });
     const ended = scheduler.run(stopping.signal);
     running.push(() => (stopping.abort(), ended));
   }

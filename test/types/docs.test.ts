@@ -10,6 +10,7 @@ const documents = [
   'docs/executor.md',
   'docs/unit-of-work.md',
   'docs/continuations.md',
+  'docs/observability.md',
   'docs/operations.md',
   'docs/recurring.md',
   'docs/testing.md',
@@ -36,6 +37,14 @@ const globals = `
   interface Charge { id: string; isDeclined: boolean; isBusy: boolean; isPending: boolean }
   interface Delivery { id: string; body: string; ack(): void; requeue(): void; reject(): void }
   declare const OrderPaid: import('zod').ZodType<{ orderId: string }>;
+
+  declare const server: { close(): Promise<void> };
+  declare const request: { headers: { traceparent: string } };
+  declare const metrics: { observe(name: string, value: number, labels: Record<string, string>): void };
+  declare const tracer: {
+    activeContext(): import('mikro-orm-jobs').TraceContext | undefined;
+    span<T>(name: string, parent: import('mikro-orm-jobs').TraceContext | null, work: () => Promise<T>): Promise<T>;
+  };
 
   declare const chargeCard: import('mikro-orm-jobs').JobDefinition<{ orderId: string }, { orderId: string }>;
   declare const sendReceipt: import('mikro-orm-jobs').JobDefinition<{ orderId: string }, { orderId: string }>;

@@ -57,6 +57,14 @@ export const firing = group('Firing', [
     });
   }),
 
+  fact('the job of an occurrence has no trace context: it comes from no request', async on => {
+    const traceParent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const job = await storedRecurring(on, on.clock.now(), { job: { trace: { traceParent } } });
+    await on.recurring.fire(aFiring(job, on.clock.now()));
+
+    assertHas(only((await on.store.claim(aClaim())).attempts), { trace: null });
+  }),
+
   fact('a fire that expects another occurrence than the stored one changes nothing', async on => {
     const job = await storedRecurring(on, on.clock.now());
 

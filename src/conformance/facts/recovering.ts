@@ -12,7 +12,7 @@ import {
   startOf,
   submitted,
 } from '../arrange.ts';
-import { aClaim, aReport, keyOf, rescheduled } from '../builders.ts';
+import { aClaim, anExecutor, aReport, buildReport, keyOf, rescheduled, runningOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 type Requeue = 'declared' | 'always' | 'never';
@@ -199,5 +199,22 @@ export const recovering = group('Recovering', [
         ['queued'],
       );
     }
+  }),
+
+  fact('who recovers what lapsed is told which attempts, and what has become of their jobs', async on => {
+    await on.store.register(anExecutor({ id: 'leased', leaseUntil: on.clock.now() + 60_000_000 }));
+    const held = await started(on, { scope: 'tenant', queue: 'slow' }, 'leased');
+    const requeued = await started(on, { onInterrupt: 'requeue', definition: buildReport }, 'leased');
+    on.clock.advance(60_000);
+
+    const { recovered } = await on.store.recoverLapsed(10);
+
+    assert.deepEqual(
+      [...recovered].sort((a, b) => (a.state < b.state ? -1 : 1)),
+      [
+        { attempt: runningOf(held, 'leased', 'hold'), state: 'interrupted' },
+        { attempt: runningOf(requeued, 'leased', 'requeue'), state: 'queued' },
+      ],
+    );
   }),
 ]);

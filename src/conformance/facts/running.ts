@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import { aJobIn, idsOf, outcomes, settled, settlements, started } from '../arrange.ts';
-import { anExecutor, refOf } from '../builders.ts';
+import { anExecutor, runningOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 export const running = group('What runs', [
@@ -14,10 +14,7 @@ export const running = group('What runs', [
 
     assert.deepEqual(
       [...listed].sort((one, other) => (one.scope < other.scope ? -1 : 1)),
-      [
-        { ...refOf(hold), executorId: 'executor-1', onInterrupt: 'hold' },
-        { ...refOf(requeue), executorId: 'executor-1', onInterrupt: 'requeue' },
-      ],
+      [runningOf(hold, 'executor-1', 'hold'), runningOf(requeue, 'executor-1', 'requeue')],
     );
   }),
 

@@ -4,6 +4,11 @@ import { assertHas, attemptOf, jobOf, only, settled, started, startOf, submitted
 import { aClaim, anExecutor, aReport, aSubmission, keyOf, rescheduled, someSubmissions } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
+const trace = {
+  traceParent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+  traceState: 'congo=t61rcWkgMzE,rojo=00f067aa0ba902b7',
+};
+const other = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
 const uuidV4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export const starting = group('What a start is', [
@@ -68,6 +73,7 @@ export const starting = group('What a start is', [
       retry: { base: '1s', factor: 3, cap: '1h', jitter: 0 },
       onInterrupt: 'requeue',
       metadata: { a: 'b' },
+      trace,
       notBefore,
     });
     await on.store.submit([submission]);
@@ -93,6 +99,7 @@ export const starting = group('What a start is', [
       retryUntil: null,
       scheduledFor: microsOf(notBefore),
       metadata: { a: 'b' },
+      trace,
       startedAt: on.clock.now(),
     });
   }),
@@ -106,6 +113,31 @@ export const starting = group('What a start is', [
       assertHas(await startOf(on, never), { retryPolicy: false });
     },
   ),
+
+  fact('an attempt has the trace context of the submission that made its job, whatever comes after', async on => {
+    const [full, parentOnly, none] = [
+      await submitted(on, { trace, maxAttempts: 3 }),
+      await submitted(on, { trace: { traceParent: trace.traceParent } }),
+      await submitted(on),
+    ];
+    await on.store.submit([aSubmission({ id: full.id, maxAttempts: 3, trace: { traceParent: other } })]);
+
+    const first = await startOf(on, full);
+    assert.deepEqual(first.trace, trace);
+    assert.deepEqual((await startOf(on, parentOnly)).trace, { traceParent: trace.traceParent });
+    assert.equal((await startOf(on, none)).trace, null);
+
+    await settled(on, rescheduled(first, on.clock.now()));
+    assert.deepEqual((await startOf(on, full)).trace, trace);
+  }),
+
+  fact('a trace context is no part of the request', async on => {
+    const submission = await submitted(on, { trace });
+
+    const again = await on.store.submit([aSubmission({ id: submission.id, trace: { traceParent: other } })]);
+
+    assertHas(only(again), { created: false, matched: 'identity' });
+  }),
 
   fact('an attempt knows the starts and failures before it', async on => {
     const first = await started(on, { maxAttempts: 3 });

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { EntityManager } from '@mikro-orm/core';
 import type { Options } from '@mikro-orm/postgresql';
 import { jobEntities } from '../../../src/entities/index.ts';
-import { Jobs, type JobsOptions } from '../../../src/jobs.ts';
+import { Jobs } from '../../../src/jobs.ts';
+import type { JobsOptions } from '../../../src/jobs-options.ts';
 import { ManualClock } from '../../support/builders.ts';
 import {
   createOrm,

@@ -88,6 +88,7 @@ forEachDriver(driver => {
         retryUntil: null,
         scheduledFor: before.next_run_at,
         metadata: { tenant: 'acme' },
+        trace: null,
         startedAt: now,
       },
     ]);

@@ -15,11 +15,12 @@ forEachDriver(driver => {
 
     const running = await on.store.running({ limit: 10 });
 
+    const definition = { name: 'mail.send', version: '1', queue: 'default' };
     expect(running).toHaveLength(2);
     expect(running).toEqual(
       expect.arrayContaining([
-        { ...refOf(first!), executorId: 'executor-1', onInterrupt: 'requeue' },
-        { ...refOf(second!), executorId: 'executor-2', onInterrupt: 'hold' },
+        { ...refOf(first!), ...definition, executorId: 'executor-1', onInterrupt: 'requeue' },
+        { ...refOf(second!), ...definition, executorId: 'executor-2', onInterrupt: 'hold' },
       ]),
     );
   });

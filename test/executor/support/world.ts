@@ -8,6 +8,7 @@ import { OwnSession } from '../../../src/adapter/own-session.ts';
 import { sqlDialectOf } from '../../../src/adapter/sql-dialect-of.ts';
 import { TransactionSession } from '../../../src/adapter/transaction-session.ts';
 import { CreationClock, systemClock, type Clock } from '../../../src/core/clock.ts';
+import { EventStream } from '../../../src/core/event-stream.ts';
 import type { ExecutorEnvironment } from '../../../src/core/executor-environment.ts';
 import type { ExecutorOptions } from '../../../src/core/executor-options.ts';
 import type { RegisteredHandler } from '../../../src/core/handler.ts';
@@ -41,6 +42,8 @@ export class World {
   readonly orm: TestOrm;
   readonly clock: Clock;
   readonly log = new Log();
+  /** What its executors tell; what `jobs` tells is in `jobs.events`. */
+  readonly events = new EventStream(this.log);
   readonly jobs: Jobs<EntityManager>;
   readonly idempotency: IdempotencyStore;
   readonly #executors: Array<Executor<EntityManager>> = [];
@@ -71,6 +74,7 @@ export class World {
     handlers: ReadonlyArray<RegisteredHandler<EntityManager>>,
     options: ExecutorOptions = {},
     taps: Taps = {},
+    events = this.events,
   ): Executor<EntityManager> {
     const { em } = this.orm;
     const dialect = sqlDialectOf(em);
@@ -104,7 +108,7 @@ export class World {
     const recurring = new MikroOrmRecurringStore({ ...parts, session });
     const idempotency = tapped(this.idempotency, taps);
     const executor = new Executor<EntityManager>(
-      { store, recurring, idempotency, environment, clock: this.clock, logger: this.log, random: () => 0.5 },
+      { store, recurring, idempotency, environment, clock: this.clock, logger: this.log, events, random: () => 0.5 },
       handlers,
       { lease: false, ...options },
     );

@@ -4,7 +4,7 @@ import { Raw, type Value } from '../statement.ts';
 const columns = [
   'scope_hash', 'id', 'scope', 'name', 'version', 'payload', 'queue', 'priority', 'max_attempts', 'attempt_limit', 'initial_not_before',
   'next_run_at', 'state', 'attempt_count', 'failure_count', 'on_interrupt', 'timeout_ms', 'retry_policy', 'retry_until', 'progress',
-  'unique_key', 'unique_hash', 'metadata', 'recurring_id', 'revision', 'created_at',
+  'unique_key', 'unique_hash', 'metadata', 'recurring_id', 'trace_parent', 'trace_state', 'revision', 'created_at',
 ] as const; // prettier-ignore
 
 /** The columns of a job that is inserted from plain values; the others are null. */

@@ -3,7 +3,7 @@ import type { Tables } from '../../tables.ts';
 import { Raw, sql, type Statement } from '../statement.ts';
 
 const columns = new Raw(
-  'j.scope, j.id, j.attempt_count, j.attempt_token, j.executor_id, j.on_interrupt, j.cancel_requested_at',
+  'j.scope, j.id, j.name, j.version, j.queue, j.attempt_count, j.attempt_token, j.executor_id, j.on_interrupt, j.cancel_requested_at',
 );
 
 /** What runs, by its holder; served by `durable_job_running_executor`. Without a lease is also who is in no table at all. */

@@ -1,4 +1,4 @@
-import type { LogFields, Logger } from '../core/logger.ts';
+import type { LogFields, Logger } from './logger.ts';
 
 /** The host's logger, with its own failures swallowed: a log transport that throws must not end a loop. */
 export function guardedLogger(logger: Logger): Logger {
