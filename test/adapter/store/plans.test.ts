@@ -48,7 +48,7 @@ const cases: Case[] = [
   {
     call: 'prune',
     ask: ({ store }) => {
-      const finishedBefore = { succeeded: 50, failed: 50, cancelled: null, interrupted: null };
+      const finishedBefore = { succeeded: 4, failed: 4, cancelled: null, interrupted: null };
       return store.prune({ finishedBefore, executorsBefore: 0, limit: 1000 });
     },
     index: 'durable_job_finished',

@@ -4,11 +4,15 @@ import { doomedJobs } from '../shared/doomed-jobs.ts';
 import { sql, type Statement } from '../statement.ts';
 import { jsonRows } from './json-rows.ts';
 
-/** Deletes finished jobs, first statement: it writes, so nobody retries one of them meanwhile. */
+/**
+ * Deletes finished jobs, first statement: it writes, so nobody retries one of them meanwhile. MikroORM 6 gives the rows of no
+ * statement that begins with `delete`.
+ */
 export function deleteFinishedJobs(t: Tables, doomed: Doomed): Statement {
   return sql`
+    with doomed as (${doomedJobs(t, doomed)})
     delete from ${t.job}
-    where (scope_hash, id) in (select scope_hash, id from (${doomedJobs(t, doomed)}))
+    where (scope_hash, id) in (select scope_hash, id from doomed)
     returning scope_hash, id, state
   `;
 }
