@@ -134,9 +134,9 @@ export const pruning = group('Pruning', [
     assert.equal(await on.store.get(child), null);
 
     await on.store.submit([aSubmission({ id: child.id })]);
-    await on.store.resolve({ limit: 10 });
+    await settled(on, failed(await startOf(on, child)));
 
-    assert.equal(await stateOf(on, child), 'queued');
+    assert.equal(await on.store.retry(child, {}), 'queued');
   }),
 
   fact('a deleted job is no parent for jobs to come', async on => {
