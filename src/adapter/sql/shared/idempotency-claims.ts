@@ -75,23 +75,23 @@ export function releaseKey(t: Tables, { keyHash, token }: KeyRequest): Statement
   `;
 }
 
-/** The condition stands twice: a claim may be taken between being found and being deleted. */
+/**
+ * The condition stands twice: a claim may be taken between being found and being deleted. Begins with a `with`: MikroORM 6 answers
+ * no rows of SQLite for a statement that begins with `delete`.
+ */
 export function pruneKeys(t: Tables, limit: number, now: Micros): Statement {
   return sql`
+    with results as (
+      select key_hash from ${t.idempotency} where result_expires_at <= ${now} order by result_expires_at limit ${limit}
+    ),
+    claims as (
+      select key_hash from ${t.idempotency} where claim_expires_at <= ${now} order by claim_expires_at limit ${limit}
+    ),
+    expired as (
+      select key_hash from (select key_hash from results union all select key_hash from claims) as either limit ${limit}
+    )
     delete from ${t.idempotency}
-    where (result_expires_at <= ${now} or claim_expires_at <= ${now})
-      and key_hash in (
-        select key_hash from (
-          select key_hash from (
-            select key_hash from ${t.idempotency} where result_expires_at <= ${now} order by result_expires_at limit ${limit}
-          ) as results
-          union all
-          select key_hash from (
-            select key_hash from ${t.idempotency} where claim_expires_at <= ${now} order by claim_expires_at limit ${limit}
-          ) as claims
-        ) as expired
-        limit ${limit}
-      )
+    where (result_expires_at <= ${now} or claim_expires_at <= ${now}) and key_hash in (select key_hash from expired)
     returning key_hash
   `;
 }
