@@ -12,7 +12,7 @@ import { KeyInProgressError, PermanentError, ResultInvalidError } from '../../sr
 import { IdempotencyClaim } from '../../src/entities/index.ts';
 import { Jobs } from '../../src/jobs.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, until } from './support/latch.ts';
+import { latch, turns, until } from './support/latch.ts';
 import { Log } from './support/log.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import type { Taps } from './support/tap.ts';
@@ -410,24 +410,30 @@ forEachDriver(driver => {
     const keep = (reason: unknown) => void unhandled.push(reason);
     process.on('unhandledRejection', keep);
     const [began, gate] = [latch(), latch()];
+    const asked: string[] = [];
     let late: Promise<unknown> | undefined;
     await world.jobs.scope('').cancel('b');
-    await start(async job => {
-      late = job.once('key', ttl, async () => {
-        began.open();
-        await gate.opened;
-        return 1;
-      });
-      await began.opened;
-    });
+    await start(
+      async job => {
+        late = job.once('key', ttl, async () => {
+          began.open();
+          await gate.opened;
+          return 1;
+        });
+        await began.opened;
+        void job.once('', ttl, call(job));
+      },
+      { completeKey: ask => (asked.push('completeKey'), ask()) },
+    );
     await untilEnded('a');
     gate.open();
     const refusal = await late!.catch(error => error);
-    await new Promise(resolve => setImmediate(resolve));
+    await turns(5);
     process.off('unhandledRejection', keep);
 
     expect(refusal).toBeInstanceOf(AttemptSettledError);
     expect(unhandled).toEqual([]);
+    expect(asked).toEqual([]);
     expect(await claims()).toMatchObject([{ state: 'in_progress', value: null }]);
   });
 
