@@ -167,7 +167,11 @@ forEachDriver(driver => {
     const before = (await world.job(id)).attemptCount;
     const executor = world.executor([world.jobs.handler(work, job => run(job.payload, job.payloadText))]);
     await executor.start();
-    await until(async () => (await world.job(id)).attemptCount > before);
+    // A stop would give back what was only just claimed.
+    await until(async () => {
+      const { attemptCount, state } = await world.job(id);
+      return attemptCount > before && state !== 'running';
+    });
     await executor.stop();
   }
 });
