@@ -8,6 +8,7 @@ import { HintChannel, type Hints } from './adapter/hint-channel.ts';
 import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
+import { preparedStatementsOf } from './adapter/prepared-statements-of.ts';
 import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
@@ -60,6 +61,12 @@ export interface JobsOptions<Em extends EntityManager> {
    * polling does the work. @default true
    */
   readonly notifications?: boolean | { readonly connectionString: string };
+  /**
+   * Whether the statements that are sent over and over are prepared once for each connection, and planned anew every five seconds. `false`
+   * for a pooler in transaction mode that knows no prepared statements (PgBouncer before 1.21). MikroORM 7.2 and later; otherwise, and
+   * where the ORM was given a connection or an `onQuery` hook of the host's own making, all is sent as text. @default true
+   */
+  readonly preparedStatements?: boolean;
   /** Leases, failures and delays of `unitOfWork.consume()`. */
   readonly unitOfWork?: UnitOfWorkOptions;
 }
@@ -103,7 +110,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const dialect = sqlDialectOf(em);
     const creationClock = new CreationClock(clock);
     const hints = new HintChannel(logger);
-    const session = new OwnSession(em, dialect, random);
+    const prepared = preparedStatementsOf(em, dialect, clock, options.preparedStatements);
+    const session = new OwnSession(em, dialect, random, prepared);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
@@ -121,7 +129,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     };
     // What a transaction makes due is due when it has committed: told of before, it would be looked for in vain.
     const storeIn = (transaction: EntityManager) => {
-      return storeOn(new TransactionSession(transaction), {
+      return storeOn(new TransactionSession(transaction, prepared), {
         reach: hints.reach,
         subscribe: listener => hints.subscribe(listener),
         send: () => commits.mark(transaction, { awaiting: [], lanes: undefined }),
@@ -134,7 +142,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     this.store = storeOn(session);
     this.queues = queueControlOf(queueStore, enter);
     this.admin = adminOf(this.store, queueStore, enter);
-    this.#staging = { em, dialect, creationClock, commits };
+    this.#staging = { em, dialect, creationClock, commits, prepared };
     this.#submitter = new Submitter({
       session,
       connectionTimeoutMs,

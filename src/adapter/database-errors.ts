@@ -30,6 +30,17 @@ export function isRefusal(error: unknown): boolean {
   return /^(?!E|08|53|57|58|XX)[0-9A-Z]{5}$/.test(code) || /^SQLITE_(CONSTRAINT|TOOBIG|MISMATCH)/.test(code);
 }
 
+/**
+ * Whether a prepared statement was refused as such: gone from the connection, or there already (a pooler in transaction mode), or of
+ * a result that a migration changed.
+ */
+export function isPreparedRefused(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    code === '26000' || code === '42P05' || (code === '0A000' && /cached plan/.test(String((error as Error).message)))
+  );
+}
+
 function isMissingInSqlite(error: unknown): boolean {
   return /no such (table|column)|has no column named/.test(String((error as Error).message));
 }

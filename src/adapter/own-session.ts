@@ -1,5 +1,6 @@
 import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
 import { begunWithin, type ConnectionLimit } from './begun-within.ts';
+import type { PreparedStatements } from './prepared-statements.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
@@ -24,6 +25,7 @@ export class OwnSession implements Session {
   readonly #em: EntityManager;
   readonly #dialect: SqlDialect;
   readonly #random: () => number;
+  readonly #prepared: PreparedStatements | null;
   readonly #limit: ConnectionLimit | undefined;
   readonly #isPinned: () => Promise<boolean>;
 
@@ -31,6 +33,7 @@ export class OwnSession implements Session {
     em: EntityManager,
     dialect: SqlDialect,
     random: () => number,
+    prepared: PreparedStatements | null,
     like?: OwnSession,
     limit?: ConnectionLimit,
   ) {
@@ -38,13 +41,14 @@ export class OwnSession implements Session {
     this.#em = em;
     this.#dialect = dialect;
     this.#random = random;
+    this.#prepared = prepared;
     this.#limit = limit;
     this.#isPinned = like === undefined ? askedOnce(() => dialect.needsTransaction(this.read)) : like.#isPinned;
   }
 
   /** The same session for one call that waits so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
   within(limit: ConnectionLimit): OwnSession {
-    return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
+    return new OwnSession(this.#em, this.#dialect, this.#random, this.#prepared, this, limit);
   }
 
   readonly read: Run = statement => this.#run(statement);
@@ -65,14 +69,14 @@ export class OwnSession implements Session {
     return this.#inTime(begun =>
       this.#connections.transactional(async transaction => {
         begun();
-        return this.#dialect.transaction(runOn(this.#em, transaction), work);
+        return this.#dialect.transaction(runOn(this.#em, transaction, this.#prepared), work);
       }, options),
     );
   }
 
   #run(statement: Statement): Promise<Row[]> {
     if (this.#limit === undefined || !('getClient' in this.#connections)) {
-      return runOn(this.#em, undefined)(statement);
+      return runOn(this.#em, undefined, this.#prepared)(statement);
     }
 
     return this.#inTime(async begun => {
@@ -81,7 +85,7 @@ export class OwnSession implements Session {
 
       return lender.execute(async connection => {
         begun();
-        return runOn(this.#em, connection)(statement);
+        return runOn(this.#em, connection, this.#prepared)(statement);
       });
     });
   }

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { SchemaMissingError } from '../core/errors.ts';
 import { isSchemaMissing } from './database-errors.ts';
+import type { Kysely, PreparedStatements } from './prepared-statements.ts';
 import type { Row, Run } from './session.ts';
 
 /** What both majors' SQL drivers have, beneath the EntityManager: no flush, no subscribers, no context, no replica. */
@@ -9,12 +10,16 @@ interface SqlDriver {
 }
 
 /** Sends statements in the given transaction or on the given connection, or else on any. */
-export function runOn(em: EntityManager, transaction: unknown): Run {
+export function runOn(em: EntityManager, transaction: unknown, prepared: PreparedStatements | null): Run {
   const driver = em.getDriver() as unknown as SqlDriver;
 
-  return async ({ sql, params }) => {
+  return async statement => {
+    const asText = () => driver.execute(statement.sql, statement.params, 'all', transaction);
+
     try {
-      return await driver.execute(sql, params, 'all', transaction);
+      return await (statement.isPrepared && prepared !== null
+        ? prepared.send(statement, transaction as Kysely | undefined, asText)
+        : asText());
     } catch (error) {
       throw isSchemaMissing(error) ? new SchemaMissingError({ cause: error }) : error;
     }

@@ -7,6 +7,7 @@ import type { Submission } from '../core/submission.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
+import type { PreparedStatements } from './prepared-statements.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { stagingTransaction } from './staging-transaction.ts';
 import { TransactionSession } from './transaction-session.ts';
@@ -17,6 +18,7 @@ export interface StagingParts {
   readonly dialect: SqlDialect;
   readonly creationClock: CreationClock;
   readonly commits: CommitWatch;
+  readonly prepared: PreparedStatements | null;
 }
 
 /**
@@ -24,12 +26,12 @@ export interface StagingParts {
  * the real commit.
  */
 export async function stage(
-  { em: own, dialect, creationClock, commits }: StagingParts,
+  { em: own, dialect, creationClock, commits, prepared }: StagingParts,
   given: EntityManager,
   submissions: readonly Submission[],
 ): Promise<StageResult[]> {
   const em = stagingTransaction(given, own);
-  const { tables, write } = new TransactionSession(em);
+  const { tables, write } = new TransactionSession(em, prepared);
 
   const results = await inTurn(em.getTransactionContext<object>()!, () =>
     insertOrGet({ dialect, tables, run: write }, submissions, creationClock),

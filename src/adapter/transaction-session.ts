@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import type { PreparedStatements } from './prepared-statements.ts';
 import { runOn } from './run.ts';
 import type { Run, Session } from './session.ts';
 import { tablesOf, type Tables } from './tables.ts';
@@ -9,9 +10,9 @@ export class TransactionSession implements Session {
   readonly read: Run;
   readonly write: Run;
 
-  constructor(em: EntityManager) {
+  constructor(em: EntityManager, prepared: PreparedStatements | null) {
     this.tables = tablesOf(em);
-    this.read = this.write = runOn(em, em.getTransactionContext());
+    this.read = this.write = runOn(em, em.getTransactionContext(), prepared);
   }
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);

@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MikroOrmHandlerEnvironment } from '../../../src/adapter/handler-environment.ts';
+import { preparedStatementsOf } from '../../../src/adapter/prepared-statements-of.ts';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
 import { MikroOrmJobStore } from '../../../src/adapter/mikro-orm-job-store.ts';
 import { MikroOrmRecurringStore } from '../../../src/adapter/mikro-orm-recurring-store.ts';
@@ -75,9 +76,10 @@ export class World {
       creationClock: new CreationClock(this.clock),
       hints: new HintChannel(),
     };
-    const session = new OwnSession(em as never, dialect, Math.random);
+    const prepared = preparedStatementsOf(em as never, dialect, this.clock);
+    const session = new OwnSession(em as never, dialect, Math.random, prepared);
     const real = new MikroOrmHandlerEnvironment<EntityManager>(em as never, session, dialect, transaction =>
-      tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction) }), {
+      tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction, prepared) }), {
         ...(taps.settleInTransaction && { settle: taps.settleInTransaction }),
       }),
     );

@@ -2,7 +2,7 @@ import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
 import { isParent } from '../shared/is-parent.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 
 /**
  * Settles a group. The jobs are locked first, in key order (unordered groups deadlocked 320 times in 300 rounds), and the cancel
@@ -12,7 +12,7 @@ import { sql, type Statement } from '../statement.ts';
  * Only a running job has a token. Asked for the state as well, the planner would read all that runs, and ran, instead of the keys.
  */
 export function settleAttempts(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
-  return sql`
+  return prepared(sql`
     with decided as materialized (
       select o.*, case
         when j.cancel_requested_at is not null then 'cancelled'
@@ -61,5 +61,5 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
     )
     select scope_hash, id, ordinal, token, new_state as state, ${isParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id' })} as is_parent
     from attempts as ended
-  `;
+  `);
 }
