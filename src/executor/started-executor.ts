@@ -95,7 +95,7 @@ export class StartedExecutor<Em> {
         { name: 'recover_lapsed', every: 1, run: () => recoverLapsed(store, events) },
         { name: 'resolve', every: turnsPerSweep, run: () => resolveAwaiting(store) },
         { name: 'prune', every: 1, run: () => pruner.run(this.#stopping.signal) },
-        { name: 'prune_keys', every: 20, run: () => pruneKeys(host.idempotency, this.#stopping.signal) },
+        { name: 'prune_keys', every: 120, run: () => pruneKeys(host.idempotency, this.#stopping.signal) },
       ],
       options.maintenanceIntervalMs,
       events,

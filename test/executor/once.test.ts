@@ -362,6 +362,8 @@ forEachDriver(driver => {
       { claimKey: ask => (asked.push('claimKey'), ask()) },
     );
     await untilEnded('a');
+    // The job has ended with its transaction, the handler with its last call.
+    await until(() => refusals.length === 4);
 
     const ambient = expect.any(AmbientTransactionError);
     expect(refusals).toEqual([ambient, ambient, ambient, expect.any(AttemptSettledError)]);
