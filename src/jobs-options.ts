@@ -29,6 +29,12 @@ export interface JobsOptions<Em extends EntityManager> {
    */
   readonly notifications?: boolean | { readonly connectionString: string };
   /**
+   * Whether the statements that are sent over and over are prepared once for each connection, and planned anew every five seconds. `false`
+   * for a pooler in transaction mode that knows no prepared statements (PgBouncer before 1.21). MikroORM 7.2 and later; otherwise, and
+   * where the ORM was given a connection or an `onQuery` hook of the host's own making, all is sent as text. @default true
+   */
+  readonly preparedStatements?: boolean;
+  /**
    * The trace context of whoever calls, asked for with every `stage()` and `submit()`, for submissions that bring none of their own. One that
    * throws costs no job. @default none
    */
@@ -38,7 +44,7 @@ export interface JobsOptions<Em extends EntityManager> {
 }
 
 const knownOptions: ReadonlyArray<keyof JobsOptions<EntityManager>> = [
-  'orm', 'clock', 'logger', 'connectionTimeout', 'notifications', 'trace', 'unitOfWork',
+  'orm', 'clock', 'logger', 'connectionTimeout', 'notifications', 'preparedStatements', 'trace', 'unitOfWork',
 ]; // prettier-ignore
 
 /** Defaults and checks. @throws InvalidOptionError naming what can't be */
@@ -61,6 +67,7 @@ export function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em
     clock: new SettableClock(checkedClock(clock)),
     logger: guardedLogger(checkedLogger(logger)),
     connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
+    preparedStatements: options.preparedStatements,
     notifications: checkedNotifications(notifications),
   };
 }

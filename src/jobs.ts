@@ -12,6 +12,7 @@ import { MikroOrmJobStore } from './adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from './adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from './adapter/mikro-orm-recurring-store.ts';
 import { MikroOrmTestBench } from './adapter/mikro-orm-test-bench.ts';
+import { preparedStatementsOf } from './adapter/prepared-statements-of.ts';
 import { Notifications } from './adapter/notifications.ts';
 import { OwnSession } from './adapter/own-session.ts';
 import { retryTransient } from './adapter/retry-transient.ts';
@@ -100,7 +101,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
    * @throws UnsupportedDriverError for a driver other than SQLite and PostgreSQL
    */
   constructor(options: JobsOptions<Em>) {
-    const { em, clock, logger, connectionTimeoutMs, notifications } = checkedOptions(options);
+    const { em, clock, logger, connectionTimeoutMs, notifications, preparedStatements } = checkedOptions(options);
     checkRegistered(em);
 
     const random = Math.random;
@@ -110,7 +111,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     const creationClock = new CreationClock(clock);
     const local = localHintsOf(em);
     const hints = new HintChannel(logger, local.listeners);
-    const session = new OwnSession(em, dialect, random);
+    const prepared = preparedStatementsOf(em, dialect, clock, preparedStatements);
+    const session = new OwnSession(em, dialect, random, prepared);
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
@@ -164,7 +166,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
       clock,
       logger,
     });
-    this.#staging = { em, dialect, creationClock, commits };
+    this.#staging = { em, dialect, creationClock, commits, session };
     this.#submitter = new Submitter({
       session,
       connectionTimeoutMs,

@@ -32,6 +32,17 @@ export function isPoolTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Knex: Timeout acquiring a connection');
 }
 
+/**
+ * Whether a prepared statement was refused as such: gone from the connection, or there already (a pooler in transaction mode), or of
+ * a result that a migration changed.
+ */
+export function isPreparedRefused(error: unknown): boolean {
+  const code = codeOf(error);
+  return (
+    code === '26000' || code === '42P05' || (code === '0A000' && /cached plan/.test(String((error as Error).message)))
+  );
+}
+
 function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : '';

@@ -189,8 +189,14 @@ export class DueJobs {
 }
 
 /** The same statements, sent in a transaction that is open already. */
-function within({ tables }: Session, run: Session['write']): Session {
-  return { tables, read: run, write: run, atomically: work => work(run) };
+function within(session: Session, run: Session['write']): Session {
+  return {
+    tables: session.tables,
+    read: run,
+    write: run,
+    atomically: work => work(run),
+    inTransaction: em => session.inTransaction(em),
+  };
 }
 
 function roomFor(settings: Row, running: number): number {

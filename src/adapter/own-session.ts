@@ -2,12 +2,14 @@ import { IsolationLevel, type EntityManager } from '@mikro-orm/core';
 import { begunWithin, type ConnectionLimit } from '../core/begun-within.ts';
 import { ConnectionTimeoutError } from '../core/errors.ts';
 import { isPoolTimeout } from './database-errors.ts';
+import type { PreparedStatements } from './prepared-statements.ts';
 import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
 import type { Statement } from './sql/statement.ts';
 import { tablesOf, type Tables } from './tables.ts';
+import { TransactionSession } from './transaction-session.ts';
 
 /** The ORM's connections, as both majors have them; without an EntityManager's events, as nothing is flushed. */
 interface Connections {
@@ -26,6 +28,7 @@ export class OwnSession implements Session {
   readonly #em: EntityManager;
   readonly #dialect: SqlDialect;
   readonly #random: () => number;
+  readonly #prepared: PreparedStatements | null;
   readonly #limit: ConnectionLimit | undefined;
   readonly #setup: () => Promise<DatabaseSetup>;
 
@@ -33,6 +36,7 @@ export class OwnSession implements Session {
     em: EntityManager,
     dialect: SqlDialect,
     random: () => number,
+    prepared: PreparedStatements | null,
     like?: OwnSession,
     limit?: ConnectionLimit,
   ) {
@@ -40,13 +44,14 @@ export class OwnSession implements Session {
     this.#em = em;
     this.#dialect = dialect;
     this.#random = random;
+    this.#prepared = prepared;
     this.#limit = limit;
     this.#setup = like === undefined ? askedOnce(() => dialect.setup(this.read)) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
   within(limit: ConnectionLimit): OwnSession {
-    return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
+    return new OwnSession(this.#em, this.#dialect, this.#random, this.#prepared, this, limit);
   }
 
   readonly read: Run = statement => this.#run(statement);
@@ -64,6 +69,10 @@ export class OwnSession implements Session {
     return retryTransient(() => this.#transaction(work, setup), this.#random);
   };
 
+  inTransaction(em: EntityManager): TransactionSession {
+    return new TransactionSession(em, this.#prepared);
+  }
+
   #askSetup(): Promise<DatabaseSetup> {
     return this.#inTime(begun => this.#setup().finally(begun));
   }
@@ -74,20 +83,20 @@ export class OwnSession implements Session {
     return this.#inTime(begun =>
       this.#connections.transactional(async transaction => {
         begun();
-        return this.#dialect.transaction(runOn(this.#em, transaction), work, setup);
+        return this.#dialect.transaction(runOn(this.#em, transaction, this.#prepared), work, setup);
       }, options),
     );
   }
 
   #run(statement: Statement): Promise<Row[]> {
     if (this.#limit === undefined) {
-      return runOn(this.#em, undefined)(statement);
+      return runOn(this.#em, undefined, this.#prepared)(statement);
     }
 
     return this.#inTime(async begun => {
       if (!('getClient' in this.#connections)) {
         begun();
-        return runOn(this.#em, undefined)(statement);
+        return runOn(this.#em, undefined, this.#prepared)(statement);
       }
 
       await this.#connections.ensureConnection();
@@ -95,7 +104,7 @@ export class OwnSession implements Session {
 
       return lender.execute(async connection => {
         begun();
-        return runOn(this.#em, connection)(statement);
+        return runOn(this.#em, connection, this.#prepared)(statement);
       });
     });
   }

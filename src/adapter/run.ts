@@ -1,8 +1,15 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { runSql } from '../entities/run-sql.ts';
+import { onOurTables, runSql } from '../entities/run-sql.ts';
+import type { Kysely, PreparedStatements } from './prepared-statements.ts';
 import type { Run } from './session.ts';
 
 /** Sends statements in the given transaction or on the given connection, or else on any. */
-export function runOn(em: EntityManager, transaction: unknown): Run {
-  return ({ sql, params }) => runSql(em, transaction, sql, params);
+export function runOn(em: EntityManager, transaction: unknown, prepared: PreparedStatements | null): Run {
+  return statement => {
+    const asText = () => runSql(em, transaction, statement.sql, statement.params);
+
+    return statement.isPrepared && prepared !== null
+      ? onOurTables(() => prepared.send(statement, transaction as Kysely | undefined, asText))
+      : asText();
+  };
 }

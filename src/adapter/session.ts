@@ -1,3 +1,4 @@
+import type { EntityManager } from '@mikro-orm/core';
 import type { Row } from '../entities/run-sql.ts';
 import type { Statement } from './sql/statement.ts';
 import type { Tables } from './tables.ts';
@@ -16,4 +17,6 @@ export interface Session {
   readonly write: Run;
   /** Several statements, all or nothing, as short as they are. */
   readonly atomically: <T>(work: (run: Run) => Promise<T>) => Promise<T>;
+  /** The same, in the open transaction of this EntityManager. */
+  inTransaction(em: EntityManager): Session;
 }

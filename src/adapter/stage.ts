@@ -8,9 +8,9 @@ import { createdOf } from '../core/told.ts';
 import type { CommitWatch } from './commit-watch.ts';
 import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
+import type { Session } from './session.ts';
 import type { RowKey, SqlDialect } from './sql/dialect.ts';
 import { stagingTransaction } from './staging-transaction.ts';
-import { TransactionSession } from './transaction-session.ts';
 
 export interface StagingParts {
   /** The ORM's own EntityManager, to tell another ORM's from it. */
@@ -18,6 +18,7 @@ export interface StagingParts {
   readonly dialect: SqlDialect;
   readonly creationClock: CreationClock;
   readonly commits: CommitWatch;
+  readonly session: Session;
 }
 
 /**
@@ -25,12 +26,12 @@ export interface StagingParts {
  * the real commit.
  */
 export async function stage(
-  { em: own, dialect, creationClock, commits }: StagingParts,
+  { em: own, dialect, creationClock, commits, session }: StagingParts,
   given: EntityManager,
   submissions: readonly Submission[],
 ): Promise<StageResult[]> {
   const em = stagingTransaction(given, own);
-  const { tables, write } = new TransactionSession(em);
+  const { tables, write } = session.inTransaction(em);
 
   const results = await inTurn(em.getTransactionContext<object>()!, () =>
     insertOrGet({ dialect, tables, run: write }, submissions, creationClock),

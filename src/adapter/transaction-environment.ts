@@ -63,7 +63,7 @@ async function inSavepoint<T>(em: EntityManager, work: () => Promise<T>): Promis
   em.clear();
 
   // Also where the handler caught the error: a savepoint that can't be released has to be rolled back, which MikroORM 6 leaves out.
-  const refusal = await refusalIn(new TransactionSession(em).read);
+  const refusal = await refusalIn(new TransactionSession(em, null).read);
   if (refusal !== null) {
     throw ended.threw ? ended.error : refusal;
   }

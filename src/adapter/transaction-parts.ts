@@ -1,7 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import type { CommitWatch } from './commit-watch.ts';
 import type { StoreParts } from './store-parts.ts';
-import { TransactionSession } from './transaction-session.ts';
 
 /**
  * The parts of a store that works inside of an open transaction. What that makes due is due when it has committed: told of before, it
@@ -12,7 +11,7 @@ export function transactionParts(parts: StoreParts, commits: CommitWatch, transa
 
   return {
     ...parts,
-    session: new TransactionSession(transaction),
+    session: parts.session.inTransaction(transaction),
     hints: {
       reach: hints.reach,
       subscribe: listener => hints.subscribe(listener),

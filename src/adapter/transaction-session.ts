@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import type { PreparedStatements } from './prepared-statements.ts';
 import { runOn } from './run.ts';
 import type { Run, Session } from './session.ts';
 import { tablesOf, type Tables } from './tables.ts';
@@ -8,11 +9,17 @@ export class TransactionSession implements Session {
   readonly tables: Tables;
   readonly read: Run;
   readonly write: Run;
+  readonly #prepared: PreparedStatements | null;
 
-  constructor(em: EntityManager) {
+  constructor(em: EntityManager, prepared: PreparedStatements | null) {
     this.tables = tablesOf(em);
-    this.read = this.write = runOn(em, em.getTransactionContext());
+    this.#prepared = prepared;
+    this.read = this.write = runOn(em, em.getTransactionContext(), prepared);
   }
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);
+
+  inTransaction(em: EntityManager): TransactionSession {
+    return new TransactionSession(em, this.#prepared);
+  }
 }

@@ -14,7 +14,7 @@ interface SqlDriver {
  *
  * @throws SchemaMissingError
  */
-export async function runSql(
+export function runSql(
   em: EntityManager,
   transaction: unknown,
   sql: string,
@@ -22,8 +22,13 @@ export async function runSql(
 ): Promise<Row[]> {
   const driver = em.getDriver() as unknown as SqlDriver;
 
+  return onOurTables(() => driver.execute(sql, params, 'all', transaction));
+}
+
+/** @throws SchemaMissingError where the statement missed a table or a column */
+export async function onOurTables<T>(send: () => Promise<T>): Promise<T> {
   try {
-    return await driver.execute(sql, params, 'all', transaction);
+    return await send();
   } catch (error) {
     throw isSchemaMissing(error) ? new SchemaMissingError({ cause: error }) : error;
   }

@@ -1,5 +1,6 @@
 import { HintChannel } from '../../src/adapter/hint-channel.ts';
 import { MikroOrmIdempotencyStore } from '../../src/adapter/mikro-orm-idempotency-store.ts';
+import { preparedStatementsOf } from '../../src/adapter/prepared-statements-of.ts';
 import { MikroOrmJobStore } from '../../src/adapter/mikro-orm-job-store.ts';
 import { MikroOrmQueueStore } from '../../src/adapter/mikro-orm-queue-store.ts';
 import { MikroOrmRecurringStore } from '../../src/adapter/mikro-orm-recurring-store.ts';
@@ -72,7 +73,7 @@ export async function mikroOrmHarness(driver: Driver, { file = false } = {}): Pr
 
 function handleOn(orm: TestOrm, clock: Clock): Handle {
   const dialect = sqlDialectOf(orm.em);
-  const session = new OwnSession(orm.em, dialect, Math.random);
+  const session = new OwnSession(orm.em, dialect, Math.random, preparedStatementsOf(orm.em, dialect, clock));
   const parts = { session, dialect, clock, creationClock: new CreationClock(clock), hints: new HintChannel() };
 
   return {

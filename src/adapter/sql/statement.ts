@@ -5,6 +5,8 @@ export type Value = string | number | boolean | null;
 export interface Statement {
   readonly sql: string;
   readonly params: readonly Value[];
+  /** Whether the database should keep its plan: it is sent over and over, in one of few texts. */
+  readonly isPrepared?: boolean;
 }
 
 /** A quoted name, or another piece of SQL of ours, put into a statement as it is. */
@@ -36,6 +38,11 @@ export function sql(strings: TemplateStringsArray, ...parts: ReadonlyArray<Value
   });
 
   return { sql: text, params };
+}
+
+/** A statement whose plan is worth keeping, as a whole; as a piece of another one it says nothing. */
+export function prepared({ sql, params }: Statement): Statement {
+  return { sql, params, isPrepared: true };
 }
 
 /** `…, …`: values, of which there is at least one. */

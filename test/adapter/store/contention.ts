@@ -2,6 +2,7 @@ import { beforeAll } from '@jest/globals';
 import { IsolationLevel } from '@mikro-orm/core';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
+import { preparedStatementsOf } from '../../../src/adapter/prepared-statements-of.ts';
 import { MikroOrmJobStore } from '../../../src/adapter/mikro-orm-job-store.ts';
 import { sqlDialectOf } from '../../../src/adapter/sql-dialect-of.ts';
 import { TransactionSession } from '../../../src/adapter/transaction-session.ts';
@@ -59,7 +60,7 @@ export async function openTransaction({ driver, orm, clock }: TestJobs) {
   const em = orm.em.fork();
   await em.begin(driver === 'postgresql' ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {});
   const store = new MikroOrmJobStore({
-    session: new TransactionSession(em),
+    session: new TransactionSession(em, preparedStatementsOf(em, sqlDialectOf(em), clock)),
     dialect: sqlDialectOf(em),
     clock,
     creationClock: new CreationClock(clock),

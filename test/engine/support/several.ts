@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
+import { preparedStatementsOf } from '../../../src/adapter/prepared-statements-of.ts';
 import { MikroOrmRecurringStore } from '../../../src/adapter/mikro-orm-recurring-store.ts';
 import { OwnSession } from '../../../src/adapter/own-session.ts';
 import { sqlDialectOf } from '../../../src/adapter/sql-dialect-of.ts';
@@ -52,7 +53,7 @@ export function hostOn(driver: Driver, orm: TestOrm, clock: Clock): Host {
   const log = new Log();
   const em = orm.em as never;
   const dialect = sqlDialectOf(em);
-  const session = new OwnSession(em, dialect, Math.random);
+  const session = new OwnSession(em, dialect, Math.random, preparedStatementsOf(em, dialect, clock));
 
   return {
     driver,

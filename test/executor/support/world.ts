@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/postgresql';
 import { MikroOrmHandlerEnvironment } from '../../../src/adapter/handler-environment.ts';
+import { preparedStatementsOf } from '../../../src/adapter/prepared-statements-of.ts';
 import { HintChannel } from '../../../src/adapter/hint-channel.ts';
 import { MikroOrmIdempotencyStore } from '../../../src/adapter/mikro-orm-idempotency-store.ts';
 import { MikroOrmJobStore } from '../../../src/adapter/mikro-orm-job-store.ts';
@@ -54,7 +55,8 @@ export class World {
     this.clock = clock;
     // One process, whose executors are told at once; a connection that begins to listen would have them look once more.
     this.jobs = new Jobs({ orm, clock, logger: this.log, notifications: false });
-    const session = new OwnSession(orm.em as never, sqlDialectOf(orm.em), Math.random);
+    const dialect = sqlDialectOf(orm.em);
+    const session = new OwnSession(orm.em as never, dialect, Math.random, preparedStatementsOf(orm.em, dialect, clock));
     this.idempotency = new MikroOrmIdempotencyStore({ session, clock });
   }
 
@@ -84,9 +86,10 @@ export class World {
       creationClock: new CreationClock(this.clock),
       hints: new HintChannel(),
     };
-    const session = new OwnSession(em as never, dialect, Math.random);
+    const prepared = preparedStatementsOf(em as never, dialect, this.clock);
+    const session = new OwnSession(em as never, dialect, Math.random, prepared);
     const real = new MikroOrmHandlerEnvironment<EntityManager>(em as never, session, dialect, transaction =>
-      tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction) }), {
+      tapped(new MikroOrmJobStore({ ...parts, session: new TransactionSession(transaction, prepared) }), {
         ...(taps.settleInTransaction && { settle: taps.settleInTransaction }),
       }),
     );

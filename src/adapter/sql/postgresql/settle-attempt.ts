@@ -1,7 +1,7 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 import { mayBeParent } from './may-be-parent.ts';
 
 /**
@@ -13,7 +13,7 @@ export function settleAttempt(t: Tables, settlement: SettlementRow, now: Micros)
   const isFailure = outcome === 'failed' || outcome === 'rescheduled';
   const isQueued = outcome === 'rescheduled' || outcome === 'snoozed';
 
-  return sql`
+  return prepared(sql`
     with ended as (
       update ${t.job} j
       set state = case when j.cancel_requested_at is null then ${isQueued ? 'queued' : outcome} else 'cancelled' end,
@@ -50,5 +50,5 @@ export function settleAttempt(t: Tables, settlement: SettlementRow, now: Micros)
     where a.scope_hash = ${scopeHash} and a.job_id = ${id} and a.ordinal = ${ordinal} and a.token = ${token}
     returning ended.scope_hash, ended.id, a.ordinal, a.token, ended.state,
               ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision - 1' })} as is_parent
-  `;
+  `);
 }

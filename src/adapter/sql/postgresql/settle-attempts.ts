@@ -1,7 +1,7 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 import { mayBeParent } from './may-be-parent.ts';
 
 /**
@@ -12,7 +12,7 @@ import { mayBeParent } from './may-be-parent.ts';
  * Only a running job has a token. Asked for the state as well, the planner would read all that runs, and ran, instead of the keys.
  */
 export function settleAttempts(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
-  return sql`
+  return prepared(sql`
     with decided as materialized (
       select o.*, j.revision, case
         when j.cancel_requested_at is not null then 'cancelled'
@@ -62,5 +62,5 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
     select scope_hash, id, ordinal, token, new_state as state,
            ${mayBeParent(t, { scopeHash: 'ended.scope_hash', id: 'ended.id', revision: 'ended.revision' })} as is_parent
     from attempts as ended
-  `;
+  `);
 }

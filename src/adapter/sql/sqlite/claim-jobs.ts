@@ -1,7 +1,7 @@
 import { attemptColumns } from '../../job-row.ts';
 import type { Tables } from '../../tables.ts';
 import type { Claim, Lane } from '../dialect.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 
 /** A compound select takes 500 terms; the rest of so many lanes has its turn with the next claims. */
 const maxLanes = 200;
@@ -14,7 +14,7 @@ const maxLanes = 200;
 export function claimJobs(t: Tables, { lanes, executorId, now }: Claim, tokens: readonly string[]): Statement {
   const due = lanes.slice(0, maxLanes).map(lane => dueInLane(t, lane, now, tokens.length));
 
-  return sql`
+  return prepared(sql`
     update ${t.job}
     set state = 'running', attempt_token = due.token, executor_id = ${executorId}, attempt_count = attempt_count + 1,
         progress = 0, progress_message = null, revision = revision + 1
@@ -29,7 +29,7 @@ export function claimJobs(t: Tables, { lanes, executorId, now }: Claim, tokens: 
     where scope_hash = due.due_scope_hash and id = due.due_id and state = 'queued'
       and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
     returning ${attemptColumns}
-  `;
+  `);
 }
 
 function dueInLane(

@@ -1,7 +1,7 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import { isParent } from '../shared/is-parent.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 import { jsonRows } from './json-rows.ts';
 
 /** How an attempt ends, once its job's update has said what became of the job. */
@@ -20,7 +20,7 @@ export interface AttemptEnd {
 
 /** The attempts of the jobs whose run this transaction has just ended; answers them. */
 export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros): Statement {
-  return sql`
+  return prepared(sql`
     update ${t.attempt}
     set state = o.new_state,
         progress = max(progress, coalesce(o.new_progress, 0)),
@@ -47,5 +47,5 @@ export function endAttempts(t: Tables, ends: readonly AttemptEnd[], now: Micros)
     ) as o
     where scope_hash = o.o_scope_hash and job_id = o.o_id and ordinal = o.o_ordinal and token = o.o_token and state = 'running'
     returning scope_hash, job_id as id, ordinal, token, ${isParent(t, { scopeHash: `${t.attempt.sql}.scope_hash`, id: `${t.attempt.sql}.job_id` })} as is_parent
-  `;
+  `);
 }

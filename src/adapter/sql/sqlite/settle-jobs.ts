@@ -1,7 +1,7 @@
 import type { Micros } from '../../../core/time.ts';
 import type { Tables } from '../../tables.ts';
 import type { SettlementRow } from '../dialect.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 import { jsonRows } from './json-rows.ts';
 
 /**
@@ -9,7 +9,7 @@ import { jsonRows } from './json-rows.ts';
  * Answers the states that were reached; the attempts follow in the same transaction.
  */
 export function settleJobs(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
-  return sql`
+  return prepared(sql`
     update ${t.job}
     set state = case
           when cancel_requested_at is not null then 'cancelled'
@@ -53,5 +53,5 @@ export function settleJobs(t: Tables, settlements: readonly SettlementRow[], now
           and a.state = 'running'
       )
     returning scope_hash, id, state
-  `;
+  `);
 }

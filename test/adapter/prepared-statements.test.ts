@@ -1,0 +1,146 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { OwnSession } from '../../src/adapter/own-session.ts';
+import { PostgresqlPreparedStatements } from '../../src/adapter/postgresql-prepared-statements.ts';
+import { sqlDialectOf } from '../../src/adapter/sql-dialect-of.ts';
+import { prepared, sql } from '../../src/adapter/sql/statement.ts';
+import { InvalidOptionError } from '../../src/core/errors.ts';
+import { jobEntities } from '../../src/entities/index.ts';
+import type { JobsOptions } from '../../src/jobs-options.ts';
+import { Jobs } from '../../src/jobs.ts';
+import { aClaim, anExecutor, aSubmission, ManualClock, sendMail } from '../support/builders.ts';
+import { createOrm, dropOrm, forEachDriver, mikroOrmMajor, type OrmOptions, type TestOrm } from '../support/orm.ts';
+import { succeeded } from './store/given.ts';
+
+const oneConnection = { pool: { min: 0, max: 1 } };
+
+forEachDriver(driver => {
+  let orm: TestOrm;
+  afterEach(() => dropOrm(orm));
+
+  async function jobsWith(options: Partial<JobsOptions<never>> = {}, ormOptions: OrmOptions = {}): Promise<Jobs> {
+    orm = await createOrm(driver, jobEntities, { ...oneConnection, ...ormOptions });
+    return new Jobs({ orm, notifications: false, ...options } as never);
+  }
+
+  /** Everything that is sent over and over, twice. */
+  async function useAll(jobs: Jobs): Promise<void> {
+    const executorId = randomUUID();
+    await jobs.store.register(anExecutor({ id: executorId }));
+
+    for (const _ of [1, 2]) {
+      await jobs.submit(sendMail.create({}));
+      await jobs.submit([aSubmission(), aSubmission()]);
+      await orm.em.fork().transactional(em => jobs.stage(em, aSubmission({ metadata: { "it's": 'a "?" $1 \\' } })));
+      const { attempts } = await jobs.store.claim(aClaim({ executorId }));
+      const [first, ...others] = attempts.map(attempt => succeeded(attempt));
+      const answers = [...(await jobs.store.settle([first!])), ...(await jobs.store.settle(others))];
+
+      expect(answers).toEqual(Array.from({ length: 4 }, () => ({ answer: 'settled', state: 'succeeded' })));
+    }
+  }
+
+  test('statements go on after the columns of a table have changed under them', async () => {
+    const jobs = await jobsWith();
+    await useAll(jobs);
+
+    await orm.em.fork().execute('alter table durable_job add column added text');
+    if (driver === 'postgresql') {
+      await orm.em.fork().execute('alter table durable_job alter column queue type text');
+    }
+
+    await useAll(jobs);
+  });
+
+  test("statements go through the host's `onQuery`", async () => {
+    const seen: string[] = [];
+    const jobs = await jobsWith({}, {
+      onQuery: query => (seen.push(query), `${query} /* ${seen.length} */`),
+    } as OrmOptions);
+
+    await useAll(jobs);
+
+    expect(seen.filter(query => /^\s*with (started|decided|ended)|update "?`?durable_job/.test(query))).not.toEqual([]);
+    expect(await namesOf(orm)).toEqual([]);
+  });
+
+  test('an option that is no boolean is refused', async () => {
+    await expect(jobsWith({ preparedStatements: 'yes' as never })).rejects.toThrow(InvalidOptionError);
+  });
+
+  if (driver === 'postgresql') {
+    test('what is sent over and over is prepared on MikroORM 7, and sent as text on 6', async () => {
+      await useAll(await jobsWith());
+
+      const names = await namesOf(orm);
+      expect(names.length).toBe(mikroOrmMajor === 7 ? 5 : 0);
+    });
+
+    test('nothing is prepared with `preparedStatements: false`', async () => {
+      await useAll(await jobsWith({ preparedStatements: false }));
+
+      expect(await namesOf(orm)).toEqual([]);
+    });
+
+    test('a connection that forgets its statements, as behind a pooler, ends the preparing and nothing else', async () => {
+      const jobs = await jobsWith();
+      await useAll(jobs);
+
+      await orm.em.fork().execute('deallocate all');
+      await useAll(jobs);
+
+      expect(await namesOf(orm)).toEqual([]);
+    });
+
+    if (mikroOrmMajor === 7) {
+      test('plans are made anew after five seconds, so that none outlives the size of its table for long', async () => {
+        const clock = new ManualClock();
+        await jobsWith();
+        const em = orm.em as never;
+        const prepare = new PostgresqlPreparedStatements(em, clock);
+        const session = new OwnSession(em, sqlDialectOf(em), Math.random, prepare);
+        const find = () => session.read(prepared(sql`select id from grown where id = ${7}`));
+        await orm.em.fork().execute('create table grown (id integer primary key) with (autovacuum_enabled = false)');
+        await orm.em.fork().execute('insert into grown values (1)');
+        await orm.em.fork().execute('vacuum analyze grown');
+        for (let times = 0; times < 7; times++) await find();
+        await orm.em.fork().execute('insert into grown select generate_series(2, 20000)');
+
+        await find();
+        const before = await planOf(orm);
+        clock.advance(5000);
+        await find();
+        const after = await planOf(orm);
+
+        expect(before).toContain('Seq Scan');
+        expect(after).toContain('Index');
+      });
+    }
+
+    test('a transaction that fails for a forgotten statement works when it is repeated', async () => {
+      const jobs = await jobsWith();
+      const stageOne = () => orm.em.fork().transactional(em => jobs.stage(em, aSubmission()));
+      await stageOne();
+      await orm.em.fork().execute('deallocate all');
+
+      const repeated = stageOne().catch(stageOne);
+
+      await expect(repeated).resolves.toMatchObject({ created: true });
+    });
+  }
+});
+
+/** What is prepared on the only connection. */
+async function namesOf(orm: TestOrm): Promise<string[]> {
+  if (orm.em.getPlatform().constructor.name.startsWith('Sqlite')) return [];
+
+  const rows = await orm.em.fork().execute(`select name from pg_prepared_statements`);
+  return rows.map(({ name }) => String(name)).filter(name => name.startsWith('durable_job_'));
+}
+
+async function planOf(orm: TestOrm): Promise<string> {
+  const [name] = await namesOf(orm);
+  const rows = await orm.em.fork().execute(`explain execute ${name} (7)`);
+
+  return JSON.stringify(rows);
+}
