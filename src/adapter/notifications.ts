@@ -107,7 +107,8 @@ export class Notifications {
       Buffer.byteLength(whole) <= maxPayloadBytes ? whole : JSON.stringify({ ...notification, cancel: [] });
 
     try {
-      await run(sql`select pg_notify(${this.#channel}, ${payload})`);
+      // A hint needn't survive a crash: with a flush of its own it would stand in the way of those of the commits it tells of.
+      await run(sql`select pg_notify(${this.#channel}, ${payload}), set_config('synchronous_commit', 'off', true)`);
       this.#isSendingBroken = false;
     } catch (error) {
       if (!this.#isSendingBroken && this.#parts.run() !== null) {
