@@ -14,7 +14,7 @@ export const cells = [
   ...draining('pg-boss', ['default'], { limitSeconds: 10 }),
   ...draining('pg-boss', ['batches of 100', 'batches of 1000']),
   ...draining('bullmq', ['default', 'concurrency 24']),
-  ...writing('ours', ['default', 'concurrency 24']),
+  ...writing('ours', ['default', 'concurrency 24', 'exactly once']),
   ...writing('graphile-worker', ['default', 'documented', 'best']),
   ...writing('pg-boss', ['batches of 100', 'batches of 1000']),
   ...writing('bullmq', ['default', 'concurrency 24']),

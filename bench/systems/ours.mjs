@@ -7,10 +7,14 @@ import { payload, payloads } from '../payload.mjs';
 const job = defineJob()({ name: 'bench', queue: 'bench' });
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error };
 
-/** An executor's options. `best` is what suits handlers that end at once. */
+/**
+ * An executor's options. `best` is what suits handlers that end at once. `exactly once`: a handler that writes does it by
+ * `job.transactional`, so that its row and the end of its job commit together.
+ */
 export const settings = {
   default: {},
   'concurrency 24': { concurrency: 24 },
+  'exactly once': { concurrency: 24 },
   best: { concurrency: 100 },
 };
 
@@ -35,8 +39,10 @@ export async function open({ url, orm: application, setting, isPrepared, connect
       const run =
         write === undefined
           ? async ({ payload: { n } }) => onJob(n)
-          : async ({ payload: { n }, transactional }) => {
-              await transactional(em => write(em, n));
+          : async ({ payload: { n }, em, transactional }) => {
+              await (setting === 'exactly once'
+                ? transactional(em => write(em, n))
+                : em.transactional(em => write(em, n)));
               onJob(n);
             };
       executor = jobs.executor({ handlers: [jobs.handler(job, run)], ...settings[setting] });
