@@ -3,43 +3,75 @@ import type { Tables } from '../../tables.ts';
 import type { Claim, Lane } from '../dialect.ts';
 import { prepared, Raw, sql, type Statement } from '../statement.ts';
 
-/** So many free slots have a prepared text of their own each. */
-const maxPreparedLimit = 24;
+/**
+ * The text says at most so many, and a value how many of them: a plan for any number is one for a tenth of all that is due. What is
+ * above isn't locked, as rows are locked one by one, when they are asked for.
+ */
+const plannedFor = new Raw('100');
 
 /**
  * Claim: starts what is due in the given lanes, locked inside the lanes so that no two claimers meet and none waits. One
  * statement makes the token, the counted start and the attempt. A queue that was paused or capped since the look gives nothing.
  */
 export function claimJobs(t: Tables, claim: Claim): Statement {
-  return claim.limit <= maxPreparedLimit ? prepared(claimOf(t, claim)) : claimOf(t, claim);
+  return claim.limit <= Number(plannedFor.sql)
+    ? prepared(claimOf(t, claim, plannedFor))
+    : claimOf(t, claim, new Raw(String(Number(claim.limit))));
 }
 
-function claimOf(t: Tables, { lanes, executorId, limit, now }: Claim): Statement {
-  // In the text: a plan for any limit would be one for a tenth of all that is due.
-  const atMost = new Raw(String(Number(limit)));
+function claimOf(t: Tables, { lanes, executorId, limit, now }: Claim, atMost: Raw): Statement {
+  const dueInLane = (lane: LaneInSql) => sql`
+    select due.ctid, due.next_run_at, due.created_at
+    from (${lockedInLane(t, lane, atMost, now)}) due
+    limit ${limit}
+  `;
+  // Most claims are of one lane, and half as much to plan.
+  const due =
+    lanes.length === 1
+      ? sql`select due.ctid from (${dueInLane(lanes[0]!)}) due`
+      : sql`
+          select due.ctid
+          from json_to_recordset(${JSON.stringify(lanes)}::json)
+            as lanes(queue varchar, name varchar, version varchar, priority integer, "isCapped" boolean)
+          cross join lateral (${dueInLane(listed)}) due
+          order by lanes.priority desc, due.next_run_at, due.created_at
+          limit ${limit}
+        `;
 
   return sql`
     with started as (
       update ${t.job} j
       set state = 'running', attempt_token = gen_random_uuid()::text, executor_id = ${executorId}, attempt_count = j.attempt_count + 1,
           progress = 0, progress_message = null, revision = j.revision + 1
-      where j.ctid = any(array(${lanes.length === 1 ? dueInLane(t, lanes[0]!, atMost, now) : dueInLanes(t, lanes, atMost, now)}))
+      where j.ctid = any(array(${due}))
         and j.state = 'queued'
         and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')
-      returning j.*
+      returning ${attemptColumns}
     ),
     attempts as (
       insert into ${t.attempt} (scope_hash, job_id, ordinal, token, executor_id, state, progress, started_at)
-      select scope_hash, id, attempt_count, attempt_token, executor_id, 'running', 0, ${now} from started
+      select scope_hash, id, attempt_count, attempt_token, ${executorId}, 'running', 0, ${now} from started
     )
-    select ${attemptColumns} from started
+    select * from started
   `;
 }
 
-/** Most claims are of one lane, and half as much to plan. */
-function dueInLane(t: Tables, { queue, name, version, priority, isCapped }: Lane, limit: Raw, now: number): Statement {
+type LaneInSql = { readonly [Column in keyof Lane]: Lane[Column] | Raw };
+
+/** A lane of a list of them. */
+const listed: LaneInSql = {
+  queue: new Raw('lanes.queue'),
+  name: new Raw('lanes.name'),
+  version: new Raw('lanes.version'),
+  priority: new Raw('lanes.priority'),
+  isCapped: new Raw('lanes."isCapped"'),
+};
+
+function lockedInLane(t: Tables, lane: LaneInSql, atMost: Raw, now: number): Statement {
+  const { queue, name, version, priority, isCapped } = lane;
+
   return sql`
-    select j.ctid
+    select j.ctid, j.next_run_at, j.created_at
     from ${t.job} j
     where j.queue = ${queue} and j.name = ${name} and j.version = ${version} and j.priority = ${priority}
       and j.state = 'queued' and j.next_run_at <= ${now}
@@ -47,30 +79,7 @@ function dueInLane(t: Tables, { queue, name, version, priority, isCapped }: Lane
         select 1 from ${t.queue} q where q.name = ${queue} and (q.paused or (q.max_running is not null and not ${isCapped}))
       )
     order by j.next_run_at, j.created_at
-    limit ${limit}
+    limit ${atMost}
     for update of j skip locked
-  `;
-}
-
-function dueInLanes(t: Tables, lanes: readonly Lane[], limit: Raw, now: number): Statement {
-  return sql`
-    select due.ctid
-    from json_to_recordset(${JSON.stringify(lanes)}::json)
-      as lanes(queue varchar, name varchar, version varchar, priority integer, "isCapped" boolean)
-    cross join lateral (
-      select j.ctid, j.next_run_at, j.created_at
-      from ${t.job} j
-      where j.queue = lanes.queue and j.name = lanes.name and j.version = lanes.version and j.priority = lanes.priority
-        and j.state = 'queued' and j.next_run_at <= ${now}
-        and not exists (
-          select 1 from ${t.queue} q
-          where q.name = lanes.queue and (q.paused or (q.max_running is not null and not lanes."isCapped"))
-        )
-      order by j.next_run_at, j.created_at
-      limit ${limit}
-      for update of j skip locked
-    ) due
-    order by lanes.priority desc, due.next_run_at, due.created_at
-    limit ${limit}
   `;
 }
