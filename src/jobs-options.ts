@@ -29,9 +29,10 @@ export interface JobsOptions<Em extends EntityManager> {
    */
   readonly notifications?: boolean | { readonly connectionString: string };
   /**
-   * Whether the statements that are sent over and over are prepared once for each connection, and planned anew every five seconds. `false`
-   * for a pooler in transaction mode that knows no prepared statements (PgBouncer before 1.21). MikroORM 7.2 and later; otherwise, and
-   * where the ORM was given a connection or an `onQuery` hook of the host's own making, all is sent as text. @default true
+   * Whether the statements that are sent over and over are prepared once for each connection, and planned anew every five seconds.
+   * MikroORM 7.2 and later; otherwise, and where the ORM was given a connection or an `onQuery` hook of the host's own making, all is
+   * sent as text. `true`: also through a pooler, which must know prepared statements (PgBouncer with `max_prepared_statements`).
+   * @default unless a pooler stands in between
    */
   readonly preparedStatements?: boolean;
   /**

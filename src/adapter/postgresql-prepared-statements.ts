@@ -13,32 +13,45 @@ import {
   type RawConnection,
 } from './prepared-statements.ts';
 import type { Row } from './session.ts';
-import type { Statement } from './sql/statement.ts';
+import { sql, type Statement } from './sql/statement.ts';
 
 /** Plans are made anew so often: one that was right for an empty table reads a grown one whole. */
 const planFor: Micros = 5_000_000;
 
+const backendPid = sql`select pg_backend_pid() as pid`;
+
+/** The pool of `pg`: the connections in it, and which process of the server each was told that it speaks to. */
+interface Pool {
+  readonly _clients?: ReadonlyArray<{ readonly processID?: number | null }>;
+}
+
 /**
  * Named prepared statements of `pg`, on MikroORM 7.2 and later: a claim of ten jobs takes longer to parse and plan than to execute.
- * Where they can't be had, or are refused once (a pooler in transaction mode, a connection that forgot them), all is sent as text.
+ * Where they can't be had, through a pooler, or when one is refused (a connection that forgot it), all is sent as text.
  */
 export class PostgresqlPreparedStatements implements PreparedStatements {
   readonly #em: EntityManager;
   readonly #connection: KyselyConnection | null;
   readonly #clock: Clock;
+  readonly #isTrusted: boolean;
   readonly #queries = new Map<string, { readonly name: string; readonly text: string }>();
   readonly #plannedAt = new WeakMap<RawConnection, number>();
   #state: 'unknown' | 'on' | 'off';
 
-  constructor(em: EntityManager, clock: Clock) {
+  /** @param isTrusted whether a pooler, if there is one, knows prepared statements */
+  constructor(em: EntityManager, clock: Clock, isTrusted = false) {
     this.#em = em;
     this.#connection = kyselyConnectionOf(em);
     this.#clock = clock;
+    this.#isTrusted = isTrusted;
     this.#state = this.#connection === null ? 'off' : 'unknown';
   }
 
   async send(statement: Statement, on: Kysely | undefined, asText: () => Promise<Row[]>): Promise<Row[]> {
-    if (!(await this.#isOn(statement))) {
+    if (this.#state === 'unknown') {
+      this.#state = (await this.#arePossible(on)) ? 'on' : 'off';
+    }
+    if (this.#state === 'off' || !isLeftAlone(this.#em, statement)) {
       return asText();
     }
 
@@ -60,7 +73,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     return asText();
   }
 
-  async #execute(connection: RawConnection, { sql, params }: Statement): Promise<Row[]> {
+  async #execute(connection: RawConnection, statement: Statement): Promise<Row[]> {
     const now = this.#clock.now();
     const plannedAt = this.#plannedAt.get(connection);
     if (plannedAt === undefined) {
@@ -70,31 +83,32 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
       await connection.executeQuery({ sql: 'discard plans', parameters: [] });
     }
 
-    return (await connection.executeQuery({ sql: this.#queryFor(sql), parameters: params })).rows;
+    return (await connection.executeQuery({ sql: this.#queryFor(statement.sql), parameters: statement.params })).rows;
   }
 
   /** The text says all: another one is another statement, whoever else prepares on the same connection. */
-  #queryFor(sql: string) {
-    let query = this.#queries.get(sql);
+  #queryFor(statement: string) {
+    let query = this.#queries.get(statement);
     if (query === undefined) {
       let place = 0;
-      const text = sql.replaceAll('?', () => `$${++place}`);
+      const text = statement.replaceAll('?', () => `$${++place}`);
       query = { name: `durable_job_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`, text };
-      this.#queries.set(sql, query);
+      this.#queries.set(statement, query);
     }
 
     return query;
   }
 
-  async #isOn(statement: Statement): Promise<boolean> {
-    if (this.#state === 'unknown') {
-      const isOwn = await this.#connection!.getNativeClient!().then(
-        () => true,
-        () => false,
-      );
-      this.#state = isOwn ? 'on' : 'off';
+  /** A pooler tells of a process of its own making, and hands the next statement to any connection: the statement's plan is elsewhere. */
+  async #arePossible(on: Kysely | undefined): Promise<boolean> {
+    const pool = (await this.#connection!.getNativeClient!().catch(() => null)) as Pool | null;
+    if (pool === null || this.#isTrusted) {
+      return pool !== null;
     }
 
-    return this.#state === 'on' && isLeftAlone(this.#em, statement);
+    const [row] = await onConnection(this.#em, this.#connection!, backendPid, on, async connection => {
+      return (await connection.executeQuery({ sql: backendPid.sql, parameters: [] })).rows;
+    });
+    return pool._clients?.some(({ processID }) => processID === row!.pid) ?? false;
   }
 }

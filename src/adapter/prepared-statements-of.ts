@@ -11,14 +11,16 @@ export function preparedStatementsOf(
   em: EntityManager,
   dialect: SqlDialect,
   clock: Clock,
-  isWanted = true,
+  isWanted?: boolean,
 ): PreparedStatements | null {
-  if (typeof isWanted !== 'boolean') {
+  if (isWanted !== undefined && typeof isWanted !== 'boolean') {
     throw new InvalidOptionError('preparedStatements', 'be true or false', isWanted);
   }
-  if (!isWanted) {
+  if (isWanted === false) {
     return null;
   }
 
-  return dialect.name === 'postgresql' ? new PostgresqlPreparedStatements(em, clock) : new SqlitePreparedStatements(em);
+  return dialect.name === 'postgresql'
+    ? new PostgresqlPreparedStatements(em, clock, isWanted)
+    : new SqlitePreparedStatements(em);
 }

@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import net from 'node:net';
 import { OwnSession } from '../../src/adapter/own-session.ts';
 import { PostgresqlPreparedStatements } from '../../src/adapter/postgresql-prepared-statements.ts';
 import { sqlDialectOf } from '../../src/adapter/sql-dialect-of.ts';
@@ -9,7 +10,19 @@ import { jobEntities } from '../../src/entities/index.ts';
 import type { JobsOptions } from '../../src/jobs-options.ts';
 import { Jobs } from '../../src/jobs.ts';
 import { aClaim, anExecutor, aSubmission, ManualClock, sendMail } from '../support/builders.ts';
-import { createOrm, dropOrm, forEachDriver, mikroOrmMajor, type OrmOptions, type TestOrm } from '../support/orm.ts';
+import {
+  closeOrm,
+  createOrm,
+  dbNameOf,
+  dropOrm,
+  forEachDriver,
+  mikroOrmMajor,
+  openOrm,
+  postgresUrl,
+  type OpenOptions,
+  type OrmOptions,
+  type TestOrm,
+} from '../support/orm.ts';
 import { succeeded } from './store/given.ts';
 
 const oneConnection = { pool: { min: 0, max: 1 } };
@@ -24,14 +37,14 @@ forEachDriver(driver => {
   }
 
   /** Everything that is sent over and over, twice. */
-  async function useAll(jobs: Jobs): Promise<void> {
+  async function useAll(jobs: Jobs, { em }: TestOrm = orm): Promise<void> {
     const executorId = randomUUID();
     await jobs.store.register(anExecutor({ id: executorId }));
 
     for (const _ of [1, 2]) {
       await jobs.submit(sendMail.create({}));
       await jobs.submit([aSubmission(), aSubmission()]);
-      await orm.em.fork().transactional(em => jobs.stage(em, aSubmission({ metadata: { "it's": 'a "?" $1 \\' } })));
+      await em.fork().transactional(em => jobs.stage(em, aSubmission({ metadata: { "it's": 'a "?" $1 \\' } })));
       const { attempts } = await jobs.store.claim(aClaim({ executorId }));
       const [first, ...others] = attempts.map(attempt => succeeded(attempt));
       const answers = [...(await jobs.store.settle([first!])), ...(await jobs.store.settle(others))];
@@ -80,6 +93,26 @@ forEachDriver(driver => {
       await useAll(await jobsWith({ preparedStatements: false }));
 
       expect(await namesOf(orm)).toEqual([]);
+    });
+
+    test.each([
+      ['nothing is prepared through a pooler', {}, 0],
+      ['but with `preparedStatements: true`', { preparedStatements: true }, mikroOrmMajor === 7 ? 5 : 0],
+    ])('%s', async (_, options, expected) => {
+      await jobsWith();
+      const pooler = await openPooler();
+      const through = await openOrm(driver, jobEntities, {
+        ...oneConnection,
+        clientUrl: pooler.url,
+        dbName: dbNameOf(orm),
+      } as OpenOptions);
+
+      await useAll(new Jobs({ orm: through, notifications: false, ...options } as never), through);
+      const names = await namesOf(through);
+      await closeOrm(through);
+      pooler.close();
+
+      expect(names.length).toBe(expected);
     });
 
     test('a connection that forgets its statements, as behind a pooler, ends the preparing and nothing else', async () => {
@@ -143,4 +176,25 @@ async function planOf(orm: TestOrm): Promise<string> {
   const rows = await orm.em.fork().execute(`explain execute ${name} (7)`);
 
   return JSON.stringify(rows);
+}
+
+/** Stands before the server like a pooler: it tells its clients of processes of its own making. */
+async function openPooler(): Promise<{ readonly url: string; close(): void }> {
+  const url = new URL(postgresUrl());
+  const { hostname, port } = url;
+  const server = net.createServer(client => {
+    const upstream = net.connect(Number(port || 5432), hostname);
+    client.on('error', () => {}).on('close', () => upstream.destroy());
+    client.pipe(upstream.on('error', () => {}));
+    upstream.on('data', (data: Buffer) => {
+      const key = data.indexOf(Buffer.from([...Buffer.from('K'), 0, 0, 0, 12]));
+      if (key >= 0) data.writeUInt32BE(4711, key + 5);
+      client.write(data);
+    });
+  });
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
+  url.hostname = '127.0.0.1';
+  url.port = String((server.address() as net.AddressInfo).port);
+
+  return { url: url.href, close: () => void server.close() };
 }
