@@ -161,8 +161,8 @@ export function checkedFilter(filter: JobFilter, fields = filterFields): JobFilt
   checkKnown(filter, fields);
   checkList(filter, 'states', jobStates);
   checkList(filter, 'reasons', failureReasons);
-  checkList(filter, 'queues');
-  checkList(filter, 'names');
+  checkNames('queues', filter.queues);
+  checkNames('names', filter.names);
   for (const instant of ['createdFrom', 'createdBefore', 'finishedFrom', 'finishedBefore'] as const) {
     if (filter[instant] !== undefined) {
       checkedInstant(instant, filter[instant]);
@@ -178,18 +178,19 @@ export function checkedFilter(filter: JobFilter, fields = filterFields): JobFilt
   return filter;
 }
 
-function checkList(
-  filter: JobFilter,
-  field: 'states' | 'reasons' | 'queues' | 'names',
-  known?: readonly string[],
-): void {
+function checkList(filter: JobFilter, field: 'states' | 'reasons', known: readonly unknown[]): void {
   const values: readonly unknown[] | undefined = filter[field];
-  if (values === undefined) {
-    return;
+  if (values !== undefined && !(Array.isArray(values) && values.every(value => known.includes(value)))) {
+    throw new InvalidOptionError(field, `be a list of ${known.join(', ')}`, values);
   }
-  if (!Array.isArray(values) || !values.every(value => typeof value === 'string' && (known?.includes(value) ?? true))) {
-    throw new InvalidOptionError(field, `be a list of ${known === undefined ? 'texts' : known.join(', ')}`, values);
+}
+
+/** A database would refuse, or read as another name, what can be none. */
+function checkNames(field: 'queues' | 'names', values: readonly string[] | undefined): void {
+  if (values !== undefined && !Array.isArray(values)) {
+    throw new InvalidOptionError(field, 'be a list of texts', values);
   }
+  values?.forEach((value: string) => checkedText(field, value));
 }
 
 /** Finds what matches and, unless that is all that was asked, acts on each job by itself. */

@@ -253,11 +253,10 @@ function describe({ field, stored, submitted }: IdentityDifference): string {
 }
 
 function shown(value: unknown): string {
-  if (value instanceof Date) {
-    return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
-  }
-
   try {
+    if (value instanceof Date) {
+      return Number.isNaN(value.getTime()) ? 'an invalid Date' : value.toISOString();
+    }
     if (Array.isArray(value)) {
       return `a list of ${value.length}`;
     }

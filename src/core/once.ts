@@ -2,7 +2,7 @@ import { durationMs, type Duration } from './duration.ts';
 import { InvalidOptionError } from './errors.ts';
 import { ResultInvalidError } from './handler-errors.ts';
 import { checkKnown } from './known-options.ts';
-import { payloadText } from './payload.ts';
+import { jsonText } from './payload.ts';
 import { byteLength, isStorable } from './text.ts';
 
 export interface OnceOptions {
@@ -65,7 +65,7 @@ export function valueText(key: string, value: unknown): string | null {
 
   let text: string;
   try {
-    text = payloadText(value);
+    text = jsonText(value);
   } catch (cause) {
     throw new ResultInvalidError(`What the work under the key "${key}" gave can't be stored: it is no JSON.`, {
       cause,

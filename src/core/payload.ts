@@ -1,20 +1,29 @@
+import { types } from 'node:util';
 import { InvalidSubmissionError } from './errors.ts';
 import { PayloadInvalidError } from './handler-errors.ts';
 import { describeIssues, type StandardSchema } from './standard-schema.ts';
 
 /**
- * The JSON text of a value, written once: getters and `toJSON` run at this call and at no other. What JSON would silently
- * change or drop at the top (undefined, NaN, a function) is refused, and so are NaN and invalid Dates anywhere inside.
+ * The JSON text of a payload. Refused, beside what `jsonText` refuses, is what JSON would silently make null or `{}` of: undefined,
+ * functions and symbols in a list, Maps, promises and the like. As members of an object the former are left out.
  */
 export function payloadText(value: unknown): string {
+  return jsonText(value, refuseLost);
+}
+
+/**
+ * The JSON text of a value, written once: getters and `toJSON` run at this call and at no other. What is no JSON at the top
+ * (undefined, a function, a symbol) is refused, and so are NaN and invalid Dates anywhere inside.
+ */
+export function jsonText(value: unknown, replacer = refuseChanged): string {
   let text: string | undefined;
   try {
-    text = JSON.stringify(value, refuseChanged);
+    text = JSON.stringify(value, replacer);
   } catch (error) {
     if (error instanceof InvalidSubmissionError) {
       throw error;
     }
-    throw new InvalidSubmissionError('payload', 'be JSON: no BigInt, no cycle, no `toJSON` that throws', {
+    throw new InvalidSubmissionError('payload', 'be JSON: no BigInt, no cycle, not too deep, no `toJSON` that throws', {
       cause: error,
     });
   }
@@ -94,13 +103,40 @@ function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
 }
 
 function refuseChanged(this: unknown, key: string, value: unknown): unknown {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new InvalidSubmissionError('payload', `have finite numbers only; \`${key}\` is ${value}`);
+  const plain = types.isNumberObject(value) ? Number(value) : value;
+  if (typeof plain === 'number' && !Number.isFinite(plain)) {
+    throw new InvalidSubmissionError('payload', `have finite numbers only; \`${key}\` is ${plain}`);
   }
   // An invalid Date becomes null, and a schema that coerces makes 1970 of it.
-  if (value === null && Object.getOwnPropertyDescriptor(this, key)?.value instanceof Date) {
+  if (value === null && types.isDate(Object.getOwnPropertyDescriptor(this, key)?.value)) {
     throw new InvalidSubmissionError('payload', `have valid Dates only; \`${key}\` is none`);
   }
 
   return value;
 }
+
+function refuseLost(this: unknown, key: string, value: unknown): unknown {
+  if (Array.isArray(this) && ['undefined', 'function', 'symbol'].includes(typeof value)) {
+    throw new InvalidSubmissionError('payload', `have no undefined in a list; \`${key}\` is ${typeof value}`);
+  }
+  if (typeof value === 'object' && withoutJson.some(isOne => isOne(value))) {
+    const tag = Object.prototype.toString.call(value);
+    throw new InvalidSubmissionError('payload', `have values that JSON keeps; \`${key}\` is ${tag}`);
+  }
+
+  return refuseChanged.call(this, key, value);
+}
+
+/** JSON writes them as an empty object, or as one of indexes. */
+const withoutJson: ReadonlyArray<(value: unknown) => boolean> = [
+  types.isMap,
+  types.isSet,
+  types.isWeakMap,
+  types.isWeakSet,
+  types.isPromise,
+  types.isNativeError,
+  types.isRegExp,
+  types.isArrayBufferView,
+  types.isAnyArrayBuffer,
+  types.isSymbolObject,
+];

@@ -64,7 +64,8 @@ export class Executor<Em> {
    * signals and waits `abortGrace`. What runs even then, or threw because of it, is recovered: queued again if its job's
    * `onInterrupt` is `'requeue'`, else interrupted; whatever such a handler still does to its job is refused.
    *
-   * Resolves when no timer, query or listener of the executor is left; never rejects. Without a start it does nothing; during
+   * Resolves when no timer, query or listener of the executor is left, and at the latest two seconds after these times: a database
+   * that doesn't answer holds it up no longer (`stop_incomplete` in the log). Never rejects. Without a start it does nothing; during
    * a start it waits for that; concurrent calls wait for the same end. Not to be called inside a transaction of the same ORM.
    */
   stop(): Promise<void> {

@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import { spawnNode, type Child } from '../support/child.ts';
@@ -8,6 +11,7 @@ import { eventually, seeded } from './support/wait.ts';
 
 const work = defineJob<{ ms: number }>()({ name: 'work', onInterrupt: 'requeue' });
 const slow = defineJob<unknown>()({ name: 'slow', onInterrupt: 'requeue' });
+const busy = defineJob<{ file: string }>()({ name: 'busy', onInterrupt: 'requeue' });
 const held = defineJob<unknown>()({ name: 'held', onInterrupt: 'requeue' });
 
 interface Effect {
@@ -190,6 +194,25 @@ forEachDriver(driver => {
         state: 'interrupted',
         failureReason: 'lease_lapsed',
       });
+    });
+
+    test('whose handler keeps the thread past their lease find its job done by another, whose result stays', async () => {
+      const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'busy-')), 'go-on');
+      const blocked = await start('blocked');
+      await only().jobs.submit(busy.create({ file }, { id: 'busy' }));
+      await blocked.line('began busy 1');
+      await start('other');
+      expect(await only().jobs.scope('').wait('busy', { timeout: '50s' })).toMatchObject({ resultRef: 'other' });
+
+      fs.writeFileSync(file, '');
+      await blocked.line('log lease_lost');
+      blocked.process.kill('SIGTERM');
+      await blocked.exited;
+      fs.rmSync(path.dirname(file), { recursive: true });
+
+      const control = only().jobs.scope('');
+      expect(await control.get('busy')).toMatchObject({ state: 'succeeded', resultRef: 'other', attemptCount: 2 });
+      expect((await control.attempts('busy')).map(({ state }) => state)).toEqual(['interrupted', 'succeeded']);
     });
 
     async function start(name: string): Promise<Child> {

@@ -159,6 +159,37 @@ forEachDriver(driver => {
     expect((await world.job('a')).state).toBe('succeeded');
   });
 
+  test('a cancel amid work under a key leaves nothing of itself to the retry: no result, no held key, no mark', async () => {
+    const began = latch();
+    await world.jobs.submit(work.create({}, { id: 'a' }));
+    const executor = world.executor([
+      world.jobs.handler(work, async job => {
+        job.progress(40, 'at work');
+        const done = await job.once('key', { ttl: '1d' }, () => {
+          began.open();
+          return job.attempt === 1 ? aborted(job.signal) : Promise.resolve(`attempt ${job.attempt}`);
+        });
+        return job.transactional(async () => done);
+      }),
+    ]);
+    await executor.start();
+    await began.opened;
+
+    await world.jobs.scope('').cancel('a', { reason: 'a mistake' });
+    await until(async () => (await world.jobs.scope('').retry('a')) === 'queued');
+    await until(async () => (await world.job('a')).state === 'succeeded');
+    await executor.stop();
+
+    expect(await world.job('a')).toMatchObject({
+      resultRef: 'attempt 2',
+      cancelRequestedAt: null,
+      cancelReason: null,
+      failureReason: null,
+      progress: 40,
+    });
+    expect((await world.jobs.scope('').attempts('a')).map(({ state }) => state)).toEqual(['cancelled', 'succeeded']);
+  });
+
   test('an attempt that was recovered elsewhere is told that it lost its job, and writes nothing', async () => {
     const began = latch();
     const why = latch<unknown>();

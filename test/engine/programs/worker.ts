@@ -1,15 +1,17 @@
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AttemptAbortedError, defineJob, jobEntities, Jobs } from '../../../src/index.ts';
 import { closeOrm, openOrm, type Driver, type TestOrm } from '../../support/orm.ts';
 
 // An executor with a short lease. Each job leaves one row in `effect`, in the transaction that settles it. `slow` jobs wait
-// inside that transaction for SIGUSR2, `held` ones for their signal.
+// inside that transaction for SIGUSR2, `held` ones for their signal; the first start of a `busy` one keeps the thread until a file is there.
 const [driver, dbName, name] = process.argv.slice(2) as [Driver, string, string];
 const orm = await openOrm(driver, jobEntities, { dbName, pool: { min: 0, max: 10 } });
 const jobs = new Jobs({ orm, logger: { info: () => {}, warn: said, error: said } });
 const work = defineJob<{ ms: number }>()({ name: 'work' });
 const slow = defineJob<unknown>()({ name: 'slow' });
 const held = defineJob<unknown>()({ name: 'held' });
+const busy = defineJob<{ file: string }>()({ name: 'busy' });
 const permission = new Promise<void>(resolve => process.once('SIGUSR2', () => resolve()));
 
 const executor = jobs.executor({
@@ -36,6 +38,11 @@ const executor = jobs.executor({
       console.log(`began ${job.id} ${job.attempt}`);
       await new Promise<void>(resolve => job.signal.addEventListener('abort', () => resolve(), { once: true }));
       console.log(`aborted ${job.id} ${job.attempt} ${(job.signal.reason as AttemptAbortedError).why}`);
+    }),
+    jobs.handler(busy, job => {
+      console.log(`began ${job.id} ${job.attempt}`);
+      while (job.attempt === 1 && !existsSync(job.payload.file));
+      return name;
     }),
   ],
   name,
