@@ -2,7 +2,7 @@ import { TransactionContext, type EntityManager } from '@mikro-orm/core';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { AmbientTransactionError } from '../core/errors.ts';
-import { settledTransaction } from './settled-transaction.ts';
+import { cutBy, settledTransaction } from './settled-transaction.ts';
 import type { Run } from './session.ts';
 import { sql } from './sql/statement.ts';
 import { TransactionSession } from './transaction-session.ts';
@@ -47,10 +47,11 @@ export class TransactionEnvironment<Em extends EntityManager> implements Executo
     em: Em,
     work: (em: Em) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+    cut: AbortSignal,
   ): Promise<T> {
     this.refuseTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
 
-    return settledTransaction(em, {}, this.#storeIn, work, settle);
+    return settledTransaction(em, cutBy(cut, em), this.#storeIn, work, settle);
   }
 }
 

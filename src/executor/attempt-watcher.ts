@@ -135,7 +135,7 @@ export class AttemptWatcher {
 
   /** An attempt that has ended by itself since it was asked about is not lost. */
   #lose(run: RunningAttempt): void {
-    if (!run.isOver && !run.isCompleting && !run.wasAborted('lost')) {
+    if (!run.isOver && !run.isSettling && !run.wasAborted('lost')) {
       run.lose();
       this.#events.emit({ event: 'attempt_lost', ...eventAttempt(run.attempt) });
     }
