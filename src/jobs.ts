@@ -34,7 +34,7 @@ import { registerHandler, type JobHandler as Handler, type RegisteredHandler } f
 import { EventStream } from './core/event-stream.ts';
 import type { JobsEvents } from './core/events.ts';
 import type { JobMiddleware } from './core/middleware.ts';
-import { createdOf, tellStaged } from './core/told.ts';
+import { createdOf, resolvedTeller, tellStaged } from './core/told.ts';
 import { Tracing } from './core/tracing.ts';
 import { healthOf, type Health, type HealthOptions, type HealthParts } from './core/health.ts';
 import type { RecurringControl } from './core/recurring-control.ts';
@@ -123,7 +123,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const parts = { dialect, clock, creationClock, hints };
+    const parts = { dialect, clock, creationClock, hints, tellResolved: resolvedTeller(events) };
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
     const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });

@@ -9,10 +9,8 @@ type TransactionOptions = NonNullable<Parameters<EntityManager['transactional']>
  * What has a signal cancel the statements of a transaction on PostgreSQL. MikroORM 6 knows none of it, so there a statement ends by itself;
  * those of SQLite can't be interrupted.
  */
-export function cutBy(cut: AbortSignal, em: EntityManager): TransactionOptions {
-  const options = { signal: cut, inflightQueryAbortStrategy: 'cancel query' } as const;
-
-  return sqlDialectOf(em).name === 'postgresql' ? options : {};
+export function cutBy(cut: AbortSignal, em: EntityManager): object {
+  return sqlDialectOf(em).name === 'postgresql' ? { signal: cut, inflightQueryAbortStrategy: 'cancel query' } : {};
 }
 
 /** Runs `work`, flushes what it left, then settles with a store that writes in the same transaction; all of it or nothing. */

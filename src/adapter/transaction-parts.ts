@@ -13,6 +13,7 @@ export function transactionParts(parts: StoreParts, commits: CommitWatch, transa
   return {
     ...parts,
     session: new TransactionSession(transaction),
+    tellResolved: undefined,
     hints: {
       reach: hints.reach,
       subscribe: listener => hints.subscribe(listener),

@@ -15,6 +15,7 @@ import { checkKnown } from './known-options.ts';
 import { checkedText } from './option-checks.ts';
 import type { JobFilter, JobQueries } from './queries.ts';
 import type { JobStore } from './store.ts';
+import { isBack, resurrectAndTell, retryAndTell } from './told.ts';
 
 /** Which dead letters of a scope. All conditions must hold. */
 export interface ScopedDeadLetterFilter {
@@ -84,12 +85,14 @@ export function deadLettersOf(
     },
     retry: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const { actor } = options;
-      return bulk(store, enterWith('retry', filter), options, async job => isBack(await store.retry(job, { actor })));
+      return bulk(store, enterWith('retry', filter), options, async job =>
+        isBack(await retryAndTell(store, events, job, { actor })),
+      );
     },
     resurrect: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const { actor } = options;
       return bulk(store, enterWith('resurrect', filter), options, async job =>
-        isBack(await store.resurrect(job, { actor })),
+        isBack(await resurrectAndTell(store, events, job, { actor })),
       );
     },
     purge: async (filter: DeadLetterFilter, options: BulkOptions) => {
@@ -146,8 +149,4 @@ function checkedReasons(reasons: unknown): readonly FailureReason[] {
 
 function areReasons(value: unknown): value is readonly FailureReason[] {
   return Array.isArray(value) && value.every(reason => (failureReasons as readonly unknown[]).includes(reason));
-}
-
-function isBack(answer: string): boolean {
-  return answer === 'queued' || answer === 'awaiting';
 }
