@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectPostgresqlClient, isConnected } from './adapter/postgresql-client.ts';
+import { connectPostgresqlClient, isConnected, onPool } from './adapter/postgresql-client.ts';
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
@@ -114,7 +114,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
-          run: () => (isConnected(em) ? session.read : null),
+          run: () => (isConnected(em) ? onPool(em, session.read) : null),
           connect: stopped => connectPostgresqlClient(em, notifications.connectionString, stopped),
           sender: local.sender,
           onHint: hint => hints.deliver(hint),
