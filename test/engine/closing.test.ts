@@ -5,20 +5,32 @@ import { jobEntities } from '../../src/entities/index.ts';
 import { Jobs } from '../../src/jobs.ts';
 import { latch } from '../executor/support/latch.ts';
 import { Log } from '../executor/support/log.ts';
-import { closeOrm, createOrm, dbNameOf, drivers, dropOrm, mikroOrmMajor, openOrm } from '../support/orm.ts';
+import { closeOrm, createOrm, dbNameOf, dropOrm, forEachDriver, mikroOrmMajor, openOrm } from '../support/orm.ts';
 
 const step = defineJob<object>()({ name: 'step' });
 
-// The pool of MikroORM 6 ends what is connecting.
-const isConcerned = drivers.includes('postgresql') && mikroOrmMajor === 7;
+forEachDriver(driver => {
+  test('an ORM that is closed right after a submit is closed, and the job is there', async () => {
+    const orm = await createOrm(driver, jobEntities, { file: true });
+    const submitting = await openOrm(driver, jobEntities, { dbName: dbNameOf(orm) });
 
-(isConcerned ? test : test.skip)(
-  'an ORM that is closed while a notification still connects is closed, and the notification is given up or sent',
-  async () => {
+    await new Jobs({ orm: submitting, logger: new Log() }).submit(step.create({}));
+    await closeOrm(submitting);
+
+    expect(await orm.em.fork().execute('select 1 from durable_job')).toHaveLength(1);
+    await dropOrm(orm);
+  });
+
+  // Only there is the pool one that a test can hold up; it is where a close hung.
+  if (driver !== 'postgresql' || mikroOrmMajor === 6) {
+    return;
+  }
+
+  test('an ORM that is closed while a notification still connects is closed, and the notification is given up or sent', async () => {
     const [notified, connecting, gate] = [latch(), latch(), latch()];
     let held = Infinity;
     class HeldClient extends pg.Client {
-      override connect(callback?: (error: Error) => void): never {
+      override connect(callback?: never): never {
         const isHeld = held-- <= 0;
         const connected = isHeld ? (connecting.open(), gate.opened) : Promise.resolve();
         return void connected.then(() => super.connect(callback!)) as never;
@@ -29,10 +41,10 @@ const isConcerned = drivers.includes('postgresql') && mikroOrmMajor === 7;
         return super.query(...(given as [string])) as never;
       }
     }
-    const orm = await createOrm('postgresql', jobEntities);
+    const orm = await createOrm(driver, jobEntities);
     // Every statement has a new connection, so the notification has one too.
     const driverOptions = { maxUses: 1, Client: HeldClient };
-    const submitting = await openOrm('postgresql', jobEntities, { dbName: dbNameOf(orm), driverOptions } as never);
+    const submitting = await openOrm(driver, jobEntities, { dbName: dbNameOf(orm), driverOptions } as never);
     const jobs = new Jobs({ orm: submitting, logger: new Log() });
     await jobs.submit(step.create({}));
     await notified.opened;
@@ -47,5 +59,5 @@ const isConcerned = drivers.includes('postgresql') && mikroOrmMajor === 7;
 
     expect(await orm.em.fork().execute('select 1 from durable_job')).toHaveLength(2);
     await dropOrm(orm);
-  },
-);
+  });
+});
