@@ -30,10 +30,10 @@ forEachDriver(driver => {
     const [notified, connecting, gate] = [latch(), latch(), latch()];
     let held = Infinity;
     class HeldClient extends pg.Client {
-      override connect(callback?: never): never {
+      override connect(...callback: unknown[]): never {
         const isHeld = held-- <= 0;
         const connected = isHeld ? (connecting.open(), gate.opened) : Promise.resolve();
-        return void connected.then(() => super.connect(callback!)) as never;
+        return void connected.then(() => super.connect(...(callback as [never]))) as never;
       }
 
       override query(...given: unknown[]): never {

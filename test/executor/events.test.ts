@@ -288,6 +288,7 @@ forEachDriver(driver => {
       world.jobs.handler(work, async job => {
         runs++;
         job.progress(50);
+        if (job.id === 'a') await until(async () => (await world.job('a')).progress === 50);
         if (job.id === 'b') await job.transactional(async () => {});
       }),
     ], { progressInterval: '10ms' }, {}, unheard as EventStream); // prettier-ignore

@@ -47,6 +47,21 @@ forEachDriver(driver => {
     expect(shop.log.troubles).toEqual([]);
   });
 
+  test('nothing is told of a job that waited for one that ran there, as it is gone with the rollback', async () => {
+    const { jobs, kit } = shop;
+    const told: string[] = [];
+    const end = jobs.events.subscribe(({ event }) => void told.push(event));
+
+    await shop.rolledBack(async em => {
+      const first = step.create({ label: 'first' });
+      await jobs.stage(em, [first, step.create({ label: 'second' }, { after: [first] })]);
+      expect(await kit.drain({ em, handlers: [shop.step()] })).toEqual({ succeeded: 2, failed: 0 });
+    });
+    end();
+
+    expect(told).toEqual([]);
+  });
+
   test('the keys of idempotent work are held there too, and are free after the rollback', async () => {
     const { jobs, kit } = shop;
     let calls = 0;
