@@ -1,6 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectPostgresqlClient, isConnected } from './adapter/postgresql-client.ts';
+import { connectPostgresqlClient, isConnected, onPool } from './adapter/postgresql-client.ts';
 import { refuseAmbientTransaction } from './adapter/ambient-transaction.ts';
 import { MikroOrmHandlerEnvironment } from './adapter/handler-environment.ts';
 import { CommitWatch } from './adapter/commit-watch.ts';
@@ -35,7 +35,7 @@ import { registerHandler, type JobHandler as Handler, type RegisteredHandler } f
 import { EventStream } from './core/event-stream.ts';
 import type { JobsEvents } from './core/events.ts';
 import type { JobMiddleware } from './core/middleware.ts';
-import { createdOf, tellStaged } from './core/told.ts';
+import { createdOf, resolvedTeller, tellStaged } from './core/told.ts';
 import { Tracing } from './core/tracing.ts';
 import { healthOf, type Health, type HealthOptions, type HealthParts } from './core/health.ts';
 import type { RecurringControl } from './core/recurring-control.ts';
@@ -116,7 +116,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
     if (dialect.hasNotifications && notifications !== false) {
       hints.connect(
         new Notifications({
-          run: () => (isConnected(em) ? session.read : null),
+          run: () => (isConnected(em) ? onPool(em, session.read) : null),
           connect: stopped => connectPostgresqlClient(em, notifications.connectionString, stopped),
           sender: local.sender,
           onHint: hint => hints.deliver(hint),
@@ -125,7 +125,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const parts = { dialect, clock, creationClock, hints };
+    const parts = { dialect, clock, creationClock, hints, tellResolved: resolvedTeller(events) };
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
     const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });

@@ -21,13 +21,15 @@ export class Continuations {
   readonly #dialect: SqlDialect;
   readonly #clock: Clock;
   readonly #hints: Hints;
+  readonly #tellResolved: StoreParts['tellResolved'];
   readonly #keepUntilCommit: StoreParts['keepUntilCommit'];
 
-  constructor({ session, dialect, clock, hints, keepUntilCommit }: Omit<StoreParts, 'creationClock'>) {
+  constructor({ session, dialect, clock, hints, tellResolved, keepUntilCommit }: Omit<StoreParts, 'creationClock'>) {
     this.#session = session;
     this.#dialect = dialect;
     this.#clock = clock;
     this.#hints = hints;
+    this.#tellResolved = tellResolved;
     this.#keepUntilCommit = keepUntilCommit;
   }
 
@@ -85,6 +87,7 @@ export class Continuations {
     const cancelled = moved.filter(({ state }) => state === 'cancelled');
     const queued = moved.length - cancelled.length;
 
+    this.#tellResolved?.(moved);
     this.#wake(queued > 0);
     return { queued, cancelled: cancelled.length + (await this.#cancelBelow(cancelled)) };
   }

@@ -4,7 +4,7 @@ import type { JobStore } from '../core/store.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
 import { freeLostConnections } from './free-lost-connections.ts';
 import type { OwnSession } from './own-session.ts';
-import { settledTransaction } from './settled-transaction.ts';
+import { cutBy, settledTransaction } from './settled-transaction.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { checkSchema } from './sql/shared/check-schema.ts';
 
@@ -59,11 +59,12 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     em: Em,
     work: (em: Em) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+    cut: AbortSignal,
   ): Promise<T> {
     refuseAmbientTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
-    return settledTransaction(em, options, this.#storeIn, work, settle);
+    return settledTransaction(em, { ...options, ...cutBy(cut, em) }, this.#storeIn, work, settle);
   }
 }
 

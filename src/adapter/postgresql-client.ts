@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import type { Row, Run } from './session.ts';
 
 /** What we use of a `pg` client. */
 export interface PostgresqlClient {
@@ -68,6 +69,29 @@ async function connected(client: PostgresqlClient, stopped: AbortSignal): Promis
   }
 
   return client;
+}
+
+interface Pool {
+  query(sql: string): Promise<{ readonly rows: Row[] }>;
+}
+
+/**
+ * Sends statements that nobody waits for on the host's pool itself. Kysely never gives a connection back that was still connecting when
+ * `orm.close()` came (seen with 0.29.6), and the close would wait for it for ever.
+ *
+ * @param otherwise where the driver gives no pool (MikroORM 6, before 7.2, a Kysely that the host made itself)
+ */
+export function onPool(em: EntityManager, otherwise: Run): Run {
+  const platform = em.getPlatform() as unknown as { formatQuery(sql: string, params: readonly unknown[]): string };
+
+  return async statement => {
+    const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<Pool> };
+    const pool = await connection.getNativeClient?.().catch(() => undefined);
+
+    return pool === undefined
+      ? otherwise(statement)
+      : (await pool.query(platform.formatQuery(statement.sql, statement.params))).rows;
+  };
 }
 
 /** Whether the ORM is open: a statement after its end would make MikroORM 7 connect again. */

@@ -1,4 +1,5 @@
 import type { Clock, CreationClock } from '../core/clock.ts';
+import type { ResolvedJob } from '../core/told.ts';
 import type { Hints } from './hint-channel.ts';
 import type { Session } from './session.ts';
 import type { RowKey, SqlDialect } from './sql/dialect.ts';
@@ -10,6 +11,8 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly creationClock: CreationClock;
   readonly hints: Hints;
+  /** Hears of jobs that waited for parents, when it is committed what became of them. */
+  readonly tellResolved?: ((jobs: readonly ResolvedJob[]) => void) | undefined;
   /**
    * In a transaction that is its owner's to commit: keeps the jobs that were ended there and that others may wait for. Looked at
    * before the commit, a child would be missed that is committed meanwhile, and of two parents that end at once each would see

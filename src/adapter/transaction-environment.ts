@@ -2,7 +2,7 @@ import { TransactionContext, type EntityManager } from '@mikro-orm/core';
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { AmbientTransactionError } from '../core/errors.ts';
-import { settledTransaction } from './settled-transaction.ts';
+import { cutBy, settledTransaction } from './settled-transaction.ts';
 import type { Run } from './session.ts';
 import { sql } from './sql/statement.ts';
 import { TransactionSession } from './transaction-session.ts';
@@ -16,6 +16,8 @@ type Ended<T> = { readonly threw: false; readonly value: T } | { readonly threw:
 export class TransactionEnvironment<Em extends EntityManager> implements ExecutorEnvironment<Em> {
   readonly #em: Em;
   readonly #storeIn: (em: EntityManager) => JobStore;
+  /** The handlers' EntityManagers whose attempt was settled in their savepoint. */
+  readonly #settled = new WeakSet<EntityManager>();
 
   constructor(em: Em, storeIn: (em: EntityManager) => JobStore) {
     this.#em = em;
@@ -35,7 +37,7 @@ export class TransactionEnvironment<Em extends EntityManager> implements Executo
 
   async run<T>(work: (em: Em) => Promise<T>): Promise<T> {
     const clean = this.#em.fork({ keepTransactionContext: true });
-    const ended = await clean.transactional(em => inSavepoint(em, () => work(em as Em)));
+    const ended = await clean.transactional(em => inSavepoint(em, () => work(em as Em), this.#settled));
 
     if (ended.threw) {
       throw ended.error;
@@ -43,19 +45,29 @@ export class TransactionEnvironment<Em extends EntityManager> implements Executo
     return ended.value;
   }
 
-  transactional<T>(
+  async transactional<T>(
     em: Em,
     work: (em: Em) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+    cut: AbortSignal,
   ): Promise<T> {
     this.refuseTransaction(em, 'job.transactional()', 'It opens the transaction itself: call it outside of yours.');
 
-    return settledTransaction(em, {}, this.#storeIn, work, settle);
+    const result = await settledTransaction(em, cutBy(cut, em), this.#storeIn, work, settle);
+    // What an executor has committed by now must not go with a statement that fails later.
+    await new TransactionSession(em, null).write(sql`savepoint durable_job_settled`);
+    this.#settled.add(em);
+
+    return result;
   }
 }
 
 /** A handler's writes stay when it throws, as those that it flushed do in an executor; what it left unflushed is dropped. */
-async function inSavepoint<T>(em: EntityManager, work: () => Promise<T>): Promise<Ended<T>> {
+async function inSavepoint<T>(
+  em: EntityManager,
+  work: () => Promise<T>,
+  settled: WeakSet<EntityManager>,
+): Promise<Ended<T>> {
   const ended = await work().then(
     (value): Ended<T> => ({ threw: false, value }),
     (error: unknown): Ended<T> => ({ threw: true, error }),
@@ -63,8 +75,11 @@ async function inSavepoint<T>(em: EntityManager, work: () => Promise<T>): Promis
   em.clear();
 
   // Also where the handler caught the error: a savepoint that can't be released has to be rolled back, which MikroORM 6 leaves out.
-  const refusal = await refusalIn(new TransactionSession(em, null).read);
-  if (refusal !== null) {
+  const { read, write } = new TransactionSession(em, null);
+  const refusal = await refusalIn(read);
+  if (refusal !== null && settled.has(em)) {
+    await write(sql`rollback to savepoint durable_job_settled`);
+  } else if (refusal !== null) {
     throw ended.threw ? ended.error : refusal;
   }
 

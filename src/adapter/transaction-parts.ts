@@ -12,6 +12,7 @@ export function transactionParts(parts: StoreParts, commits: CommitWatch, transa
   return {
     ...parts,
     session: parts.session.inTransaction(transaction),
+    tellResolved: undefined,
     hints: {
       reach: hints.reach,
       subscribe: listener => hints.subscribe(listener),

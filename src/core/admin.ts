@@ -59,13 +59,14 @@ export interface BulkOptions extends ActorOption {
   readonly actor?: string;
   /** At most so many jobs, 1 to 1,000, the newest first. */
   readonly limit: number;
-  /** Only counts what would be taken. @default false */
+  /** Only counts; nothing is changed. @default false */
   readonly preview?: boolean;
 }
 
 /** What a bulk call found, and what it changed: each job is judged by itself. */
 export interface BulkAnswer {
   readonly matched: number;
+  /** With `preview`: how many would be, if none of them is held back by jobs that it waits for or that wait for it. */
   readonly affected: number;
 }
 
@@ -199,15 +200,18 @@ export async function bulk(
   filter: JobFilter,
   options: BulkOptions,
   act: (job: JobSnapshot) => Promise<boolean>,
+  would: (job: JobSnapshot) => boolean = () => true,
 ): Promise<BulkAnswer> {
-  return bulkAtOnce(store, filter, options, async jobs => {
+  const actOnEach = async (jobs: readonly JobSnapshot[]) => {
     let affected = 0;
     for (const job of jobs) {
       affected += (await act(job)) ? 1 : 0;
     }
 
     return affected;
-  });
+  };
+
+  return bulkAtOnce(store, filter, options, actOnEach, would);
 }
 
 /** The same with one call for all of them. */
@@ -216,6 +220,7 @@ export async function bulkAtOnce(
   filter: JobFilter,
   options: BulkOptions,
   act: (jobs: readonly JobSnapshot[]) => Promise<number>,
+  would: (job: JobSnapshot) => boolean = () => true,
 ): Promise<BulkAnswer> {
   const { limit, preview = false, actor } = checkKnown(options, knownBulkOptions);
   checkedActor(actor);
@@ -223,7 +228,7 @@ export async function bulkAtOnce(
 
   const matching = (await store.list(filter, { after: null, limit })).map(({ job }) => job);
 
-  return { matched: matching.length, affected: preview ? 0 : await act(matching) };
+  return { matched: matching.length, affected: preview ? matching.filter(would).length : await act(matching) };
 }
 
 function active(filter: JobFilter): JobFilter {

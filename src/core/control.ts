@@ -22,7 +22,7 @@ import { checkedActor, type ActorOption } from './queue-control.ts';
 import type { CancelAnswer, JobStore, Resurrection, ResurrectAnswer, RetryAnswer, RunNowAnswer } from './store.ts';
 import { checkedSubmission, type Submission } from './submission.ts';
 import { checkedId, checkedPriority } from './submission-checks.ts';
-import { cancelAndTell } from './told.ts';
+import { cancelAndTell, resurrectAndTell, retryAndTell } from './told.ts';
 import { waitForEnd } from './wait.ts';
 
 /**
@@ -137,11 +137,12 @@ export function controlOf(
     retry: async (id: string, options: { readonly at?: Date } & ActorOption = {}) => {
       const key = keyFor('retry', id);
       const { at, actor } = checkKnown(options, ['at', 'actor']);
-      return store.retry(key, { at: at === undefined ? undefined : checkedInstant('at', at), ...actorOf(actor) });
+      const when = at === undefined ? undefined : checkedInstant('at', at);
+      return retryAndTell(store, events, key, { at: when, ...actorOf(actor) });
     },
     resurrect: async (id: string, options: ResurrectOptions = {}) => {
       const key = keyFor('resurrect', id);
-      return store.resurrect(key, resurrectionFor(options));
+      return resurrectAndTell(store, events, key, resurrectionFor(options));
     },
     runNow: async (id: string, options: ActorOption = {}) => {
       const key = keyFor('runNow', id);

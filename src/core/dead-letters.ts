@@ -14,7 +14,9 @@ import { failureReasons, type FailureReason } from './failure-reason.ts';
 import { checkKnown } from './known-options.ts';
 import { checkedText } from './option-checks.ts';
 import type { JobFilter, JobQueries } from './queries.ts';
+import type { JobSnapshot } from './snapshot.ts';
 import type { JobStore } from './store.ts';
+import { isBack, resurrectAndTell, retryAndTell } from './told.ts';
 
 /** Which dead letters of a scope. All conditions must hold. */
 export interface ScopedDeadLetterFilter {
@@ -41,7 +43,7 @@ export interface DeadLetterFilter extends ScopedDeadLetterFilter {
  * Jobs that have ended in vain and wait for a person: the failed ones, and only where the filter says so the interrupted and the
  * cancelled ones. A view, no place of its own: a job that is retried is a job as before.
  *
- * Calls that change something take at most `limit` jobs, the newest first, judge each by itself, and only count with `preview`.
+ * Calls that change something take at most `limit` jobs, the newest first, judge each by itself, and with `preview` only count.
  */
 export interface DeadLetters<Filter extends ScopedDeadLetterFilter = DeadLetterFilter> {
   /** The newest first. */
@@ -84,12 +86,13 @@ export function deadLettersOf(
     },
     retry: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const { actor } = options;
-      return bulk(store, enterWith('retry', filter), options, async job => isBack(await store.retry(job, { actor })));
+      const retry = async (job: JobSnapshot) => isBack(await retryAndTell(store, events, job, { actor }));
+      return bulk(store, enterWith('retry', filter), options, retry, hasStartsLeft);
     },
     resurrect: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const { actor } = options;
       return bulk(store, enterWith('resurrect', filter), options, async job =>
-        isBack(await store.resurrect(job, { actor })),
+        isBack(await resurrectAndTell(store, events, job, { actor })),
       );
     },
     purge: async (filter: DeadLetterFilter, options: BulkOptions) => {
@@ -102,6 +105,10 @@ export function deadLettersOf(
       return answer;
     },
   });
+}
+
+function hasStartsLeft({ attemptCount, attemptLimit }: JobSnapshot): boolean {
+  return attemptCount < attemptLimit;
 }
 
 const filterFields: ReadonlyArray<keyof DeadLetterFilter> = ['scope', 'reason', 'name', 'queue', 'finishedFrom', 'finishedBefore', 'includeInterrupted', 'includeCancelled']; // prettier-ignore
@@ -146,8 +153,4 @@ function checkedReasons(reasons: unknown): readonly FailureReason[] {
 
 function areReasons(value: unknown): value is readonly FailureReason[] {
   return Array.isArray(value) && value.every(reason => (failureReasons as readonly unknown[]).includes(reason));
-}
-
-function isBack(answer: string): boolean {
-  return answer === 'queued' || answer === 'awaiting';
 }

@@ -33,7 +33,11 @@ export function logEvent(logger: Logger, event: JobsEvent): void {
       return logger.info({ ...event }, 'dead letters were deleted by an operator');
     case 'job_staged':
     case 'cancel_requested':
+    case 'job_retried':
+    case 'job_resurrected':
+    case 'job_resolved':
     case 'attempt_started':
+    case 'attempt_progressed':
     case 'attempt_settled':
     case 'attempt_released':
     case 'attempt_recovered':

@@ -27,12 +27,32 @@ export interface EventFields {
     readonly state: JobState;
   };
   /** A cancel was asked for. `cancelled`: the job is, now or since before; `requested`: it runs, and its handler is told. */
-  readonly cancel_requested: JobKey & { readonly answer: 'cancelled' | 'requested'; readonly reason: string | null };
+  readonly cancel_requested: JobKey & {
+    readonly answer: 'cancelled' | 'requested';
+    readonly reason: string | null;
+    readonly actor: string | null;
+  };
+  /** A job that had ended was queued again, its budget kept. `awaiting`: it waits for its parents again. */
+  readonly job_retried: JobKey & { readonly state: 'queued' | 'awaiting'; readonly actor: string | null };
+  /** The same with a fresh budget. `repaired`: with another payload than before. */
+  readonly job_resurrected: JobKey & {
+    readonly state: 'queued' | 'awaiting';
+    readonly repaired: boolean;
+    readonly actor: string | null;
+  };
+  /** A job that waited for its parents waits no more: it is `queued`, or was `cancelled` with one of them. */
+  readonly job_resolved: EventJob & { readonly state: 'queued' | 'cancelled' };
   /** A job was claimed, and its handler begins. */
   readonly attempt_started: EventAttempt & {
     readonly executorId: string;
     /** From the instant when it was due to its start. */
     readonly waitMs: number;
+  };
+  /** The progress of an attempt was stored. The last one, which is stored with the outcome, isn't told of by itself. */
+  readonly attempt_progressed: EventAttempt & {
+    /** 0 to 100. */
+    readonly progress: number;
+    readonly message: string | null;
   };
   /** An attempt has ended, and its outcome is stored. */
   readonly attempt_settled: EventAttempt & {

@@ -20,10 +20,14 @@ export interface ExecutorEnvironment<Em> {
   /**
    * One READ COMMITTED transaction: runs `work`, flushes what it left in its EntityManager, then runs `settle` with a store
    * that writes in this transaction, and commits. Rolls everything back when one of them rejects.
+   *
+   * @param cut fires when nothing of it will be committed: a database that can, cancels the statement that `work` waits for and refuses
+   *   others. `settle` then rejects by itself, so that whoever can't interrupt needn't look at it
    */
   transactional<T>(
     em: Em,
     work: (em: Em) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+    cut: AbortSignal,
   ): Promise<T>;
 }

@@ -36,7 +36,10 @@ export interface RunningJob<P, Em> extends JobKey {
    * EntityManager takes effect once, or not at all. What it returns is the result reference. Once per attempt, the last
    * thing that a handler does.
    *
-   * @throws the signal's reason when the job was cancelled, or the attempt lost it; everything that `work` wrote is rolled back
+   * A cancel, a timeout or the loss of the job while `work` is at it ends it: on PostgreSQL with MikroORM 7 the statement that it waits for
+   * is cancelled, elsewhere `work` is waited for. The signal of a stop alone doesn't: `work` may end within `abortGrace`.
+   *
+   * @throws the signal's reason when that happened, or the job was cancelled or lost before; everything that `work` wrote is rolled back
    * @throws AttemptSettledError when it was called before, whatever became of that call, or after the handler has ended
    */
   transactional<T extends string | void>(work: (em: Em) => Promise<T>): Promise<T>;

@@ -1,3 +1,4 @@
+import type { Progress } from '../core/attempt.ts';
 import type { EventStream } from '../core/event-stream.ts';
 import type { ResolvedExecutorOptions } from '../core/executor-options.ts';
 import type { AttemptStatus, JobStore } from '../core/store.ts';
@@ -14,7 +15,7 @@ import { sleep } from './sleep.ts';
 export class AttemptWatcher {
   readonly #store: Pick<JobStore, 'progress' | 'status'>;
   readonly #running: RunningAttempts;
-  readonly #events: Pick<EventStream, 'emit'>;
+  readonly #events: Pick<EventStream, 'emit' | 'isHeard'>;
   readonly #tickMs: number;
   readonly #ticksPerStatus: number;
   readonly #closing = new AbortController();
@@ -27,7 +28,7 @@ export class AttemptWatcher {
     store: Pick<JobStore, 'progress' | 'status'>,
     running: RunningAttempts,
     { progressIntervalMs, renewEveryMs, leaseMs }: ResolvedExecutorOptions,
-    events: Pick<EventStream, 'emit'>,
+    events: Pick<EventStream, 'emit' | 'isHeard'>,
   ) {
     this.#store = store;
     this.#running = running;
@@ -99,10 +100,22 @@ export class AttemptWatcher {
     try {
       const answers = await this.#store.progress(changed.map(({ run, progress }) => ({ ...run.ref, ...progress })));
       changed.forEach(({ run, progress }) => run.progress.markSent(progress));
-      answers.forEach(({ status }, index) => this.#heed(changed[index]!.run, status));
+      answers.forEach(({ status, written }, index) => {
+        const { run, progress } = changed[index]!;
+        if (written) {
+          this.#tellProgressed(run, progress);
+        }
+        this.#heed(run, status);
+      });
       this.#progressHealth.worked();
     } catch (error) {
       this.#progressHealth.failed(error);
+    }
+  }
+
+  #tellProgressed({ attempt }: RunningAttempt, { value, message }: Progress): void {
+    if (this.#events.isHeard) {
+      this.#events.emit({ event: 'attempt_progressed', ...eventAttempt(attempt), progress: value, message });
     }
   }
 
@@ -135,7 +148,7 @@ export class AttemptWatcher {
 
   /** An attempt that has ended by itself since it was asked about is not lost. */
   #lose(run: RunningAttempt): void {
-    if (!run.isOver && !run.isCompleting && !run.wasAborted('lost')) {
+    if (!run.isOver && !run.isSettling && !run.wasAborted('lost')) {
       run.lose();
       this.#events.emit({ event: 'attempt_lost', ...eventAttempt(run.attempt) });
     }

@@ -80,15 +80,19 @@ export class Completion<Em> {
 
   async #commit<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
     this.#run.beginCompleting();
+    const { cut } = this.#run;
 
     try {
-      const result = await this.#environment.transactional(em, work, (store, value) => this.#settle(store, value));
+      const settle = (store: Pick<JobStore, 'settle'>, value: T) => this.#settle(store, value);
+      const result = await this.#environment.transactional(em, work, settle, cut);
       this.#isCommitted = true;
       this.#run.end();
       this.#tellSettled();
 
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      // A statement that was cut, and whatever came of that, only says that it was.
+      const error: unknown = cut.aborted ? cut.reason : thrown;
       this.#failure ??= { kind: 'threw', error };
       this.#run.failCompleting();
       throw error;
@@ -97,6 +101,8 @@ export class Completion<Em> {
 
   /** Throws for everything but success, so that the transaction is rolled back. */
   async #settle(store: Pick<JobStore, 'settle'>, value: unknown): Promise<void> {
+    this.#run.cut.throwIfAborted();
+    this.#run.beginSettling();
     const settlement = this.#decide({ kind: 'returned', value });
     if (settlement.outcome !== 'succeeded') {
       this.#failure = { kind: 'returned', value };

@@ -12,6 +12,8 @@ export class RunningAttempt {
   #timeout: NodeJS.Timeout | undefined;
   #isOver = false;
   #isCompleting = false;
+  #isSettling = false;
+  #cut = new AbortController();
 
   constructor(attempt: Attempt) {
     this.attempt = attempt;
@@ -35,9 +37,22 @@ export class RunningAttempt {
     return this.#isOver;
   }
 
-  /** Whether `job.transactional` is about to settle it, so that only that call can tell "ended" from "lost". */
+  /** Whether its `job.transactional` is at work. */
   get isCompleting(): boolean {
     return this.#isCompleting;
+  }
+
+  /** Whether `job.transactional` is about to settle it, so that only that call can tell "ended" from "lost". */
+  get isSettling(): boolean {
+    return this.#isSettling;
+  }
+
+  /**
+   * Fires when `job.transactional` is at work and can't complete the job any more: its time is up, a cancel was requested, the job is
+   * lost. Not for a stop: until its grace is over, when the job is lost, the work may end.
+   */
+  get cut(): AbortSignal {
+    return this.#cut.signal;
   }
 
   wasAborted(why: AbortWhy): boolean {
@@ -56,6 +71,9 @@ export class RunningAttempt {
       this.#aborts.set(why, reason);
     }
     this.#controller.abort(reason);
+    if (why !== 'stopped') {
+      this.#cut.abort(reason);
+    }
 
     return reason;
   }
@@ -71,12 +89,20 @@ export class RunningAttempt {
     this.#timeout = setTimeout(() => this.abort('timed_out'), ms);
   }
 
+  /** What was aborted before doesn't cut it: a handler that begins it after its time may still save what it has. */
   beginCompleting(): void {
     this.#isCompleting = true;
+    this.#cut = new AbortController();
+  }
+
+  /** From here on the database decides. */
+  beginSettling(): void {
+    this.#isSettling = true;
   }
 
   failCompleting(): void {
     this.#isCompleting = false;
+    this.#isSettling = false;
   }
 
   end(): void {

@@ -25,7 +25,8 @@ export function insertOrGet(
   const met = submissions.map(submission => insertOrMeet(database, submission, clock, recurringId));
   const created = met.filter(({ matched }) => matched === 'none').map(({ key }) => key);
   created.forEach(key => refuseMissingParents(database, key));
-  resolveJobs(database, created, Infinity, clock.now());
+  // Answered as it is after this, so nobody has known it otherwise.
+  resolveJobs(database, created, Infinity, clock.now(), () => {});
 
   return met.map(({ key, matched }) =>
     Object.freeze({ job: snapshotOf(database.jobs.get(key)!), created: matched === 'none', matched }),

@@ -1,11 +1,13 @@
 import type { JobKey } from '../core/job-key.ts';
 import type { Micros } from '../core/time.ts';
+import type { ResolvedJob } from '../core/told.ts';
 import { JobTable } from './job-table.ts';
 import { Journal } from './journal.ts';
 import { attemptKeyOf } from './keys.ts';
 import { LocalHints } from './local-hints.ts';
 import type { StoredKey } from './memory-idempotency-store.ts';
 import type { StoredAttempt } from './stored-attempt.ts';
+import type { StoredJob } from './stored-job.ts';
 import type { StoredExecutor } from './stored-executor.ts';
 import type { StoredRecurringJob } from './stored-recurring-job.ts';
 import { Table } from './table.ts';
@@ -25,6 +27,7 @@ export interface StoredQueue {
 export class MemoryDatabase {
   readonly #journal = new Journal();
   #isSomethingQueued = false;
+  #resolved: ResolvedJob[] = [];
 
   readonly jobs = new JobTable(this.#journal, () => (this.#isSomethingQueued = true));
   /** By `attemptKeyOf`. */
@@ -38,16 +41,26 @@ export class MemoryDatabase {
   /** By hash. */
   readonly keys = new Table<StoredKey>(this.#journal);
   readonly hints = new LocalHints();
+  /** Hears of jobs that waited for parents, when the atom that moved them is over. */
+  onResolved: (jobs: readonly ResolvedJob[]) => void = () => {};
 
   /** One atom: all of its writes are made, and executors told of what they may start, or it throws and none is. */
   atomically<T>(work: () => T): T {
     this.#isSomethingQueued = false;
+    this.#resolved = [];
     const result = this.#journal.atomically(work);
 
+    const resolved = this.#resolved;
     if (this.#isSomethingQueued) {
       this.hints.send({ kind: 'due' });
     }
+    this.onResolved(resolved);
     return result;
+  }
+
+  /** To be called in an atom. */
+  noteResolved({ scope, id, name, version, queue }: StoredJob, state: ResolvedJob['state']): void {
+    this.#resolved.push({ scope, id, name, version, queue, state });
   }
 
   /** One attempt and nothing else: as a person with a database client can, behind the stores' back. */

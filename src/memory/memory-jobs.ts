@@ -9,7 +9,7 @@ import type { JobsEvents } from '../core/events.ts';
 import { guardedLogger } from '../core/guarded-logger.ts';
 import type { JobMiddleware } from '../core/middleware.ts';
 import { oneOrSeveral } from '../core/one-or-several.ts';
-import { createdOf, tellStaged } from '../core/told.ts';
+import { createdOf, resolvedTeller, tellStaged } from '../core/told.ts';
 import { Tracing, type TraceHook } from '../core/tracing.ts';
 import { knownExecutorOptions, type ExecutorOptions } from '../core/executor-options.ts';
 import { registerHandler, type JobHandler, type RegisteredHandler } from '../core/handler.ts';
@@ -97,6 +97,7 @@ export class MemoryJobs {
     const environment = new MemoryEnvironment(jobs);
     const logger = guardedLogger(checkedLogger(given));
     const events = new EventStream(logger);
+    database.onResolved = resolvedTeller(events);
 
     this.#accepted = acceptedBy(clock);
     this[testBench] = new MemoryTestBench(database, stores, environment, clock, logger);

@@ -4,12 +4,15 @@ import type { Micros } from '../core/time.ts';
 import type { MemoryDatabase } from './memory-database.ts';
 import type { StoredJob } from './stored-job.ts';
 
+type Note = MemoryDatabase['noteResolved'];
+
 /** Moves those of the candidates whose parents have all succeeded, or one of whose parents has ended in vain; at most so many. */
 export function resolveJobs(
   database: MemoryDatabase,
   candidates: readonly JobKey[],
   limit: number,
   now: Micros,
+  note: Note = (job, state) => database.noteResolved(job, state),
 ): ResolveAnswer {
   let moved = 0;
   let queued = 0;
@@ -21,10 +24,11 @@ export function resolveJobs(
 
     if (verdict === 'ready') {
       database.jobs.update(job!, { state: 'queued', failureReason: null });
+      note(job!, 'queued');
       queued++;
       moved++;
     } else if (verdict === 'dead') {
-      cancelled += cancelWithDescendants(database, job!, now);
+      cancelled += cancelWithDescendants(database, job!, now, note);
       moved++;
     }
   }
@@ -48,7 +52,7 @@ export function verdictFor(database: MemoryDatabase, { scope, after }: StoredJob
 }
 
 /** @returns how many were cancelled */
-function cancelWithDescendants(database: MemoryDatabase, job: StoredJob, now: Micros): number {
+function cancelWithDescendants(database: MemoryDatabase, job: StoredJob, now: Micros, note: Note): number {
   const reached = new Map([[job.id, job]]);
 
   // A map's loop comes to what was added meanwhile, too.
@@ -59,6 +63,7 @@ function cancelWithDescendants(database: MemoryDatabase, job: StoredJob, now: Mi
       finishedAt: now,
       heldKey: null,
     });
+    note(each, 'cancelled');
     for (const child of database.jobs.childrenOf(each)) {
       if (child.state === 'awaiting' && !reached.has(child.id)) {
         reached.set(child.id, child);

@@ -87,8 +87,9 @@ class WatchedEnvironment implements ExecutorEnvironment<unknown> {
     em: unknown,
     work: (em: unknown) => Promise<T>,
     settle: (store: Pick<JobStore, 'settle'>, result: T) => Promise<void>,
+    cut: AbortSignal,
   ): Promise<T> {
-    const result = await this.#environment.transactional(em, work, settle);
+    const result = await this.#environment.transactional(em, work, settle, cut);
     this.isSettled = true;
 
     return result;

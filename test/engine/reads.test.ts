@@ -175,7 +175,7 @@ forEachDriver(driver => {
       await jobs().submit(['a', 'b', 'c'].map(id => mail.create({}, { id })));
       await jobs().submit(report.create({}, { id: 'other' }));
 
-      expect(await jobs().admin.cancelAll({ names: ['mail'] }, { limit: 2, preview: true })).toEqual({ matched: 2, affected: 0 });
+      expect(await jobs().admin.cancelAll({ names: ['mail'] }, { limit: 2, preview: true })).toEqual({ matched: 2, affected: 2 });
       expect((await jobs().admin.counts()).byState.queued).toBe(4);
       expect(await jobs().admin.cancelAll({ names: ['mail'] }, { limit: 2, reason: 'enough', actor: 'ann' })).toEqual({ matched: 2, affected: 2 });
       expect(await jobs().scope('').get('a')).toMatchObject({ state: 'queued' });

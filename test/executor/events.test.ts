@@ -118,6 +118,36 @@ forEachDriver(driver => {
     expect(heard.of('attempt_settled')).toMatchObject([{ ...ofA, state: 'succeeded', runMs: 30 }]);
   });
 
+  test('progress is told of when it is stored, and what a cancel came before is not', async () => {
+    const gate = latch();
+    await world.jobs.submit(work.create({}, { id: 'a' }));
+    const executor = world.executor(
+      [
+        world.jobs.handler(work, async job => {
+          job.progress(40, 'writing');
+          await heard.until('attempt_progressed');
+          await world.orm.em.execute('update durable_job set cancel_requested_at = 1');
+          job.progress(60);
+          await aborted(job.signal).catch(() => {});
+          gate.open();
+        }),
+      ],
+      { progressInterval: '10ms', renewEvery: '5m' },
+    );
+    const stored: unknown[] = [];
+    world.events.subscribe(async ({ event }) => {
+      if (event === 'attempt_progressed') stored.push(await world.job('a'));
+    });
+    await executor.start();
+    await gate.opened;
+    await executor.stop();
+
+    expect(heard.of('attempt_progressed')).toEqual([
+      { event: 'attempt_progressed', ...ofA, progress: 40, message: 'writing' },
+    ]);
+    expect(stored).toMatchObject([{ progress: 40, progressMessage: 'writing' }]);
+  });
+
   test('nothing is told of a transaction of a handler that was rolled back', async () => {
     await world.jobs.submit(work.create({}, { id: 'a', retry: false }));
     const executor = world.executor([
@@ -257,9 +287,11 @@ forEachDriver(driver => {
     const executor = world.executor([
       world.jobs.handler(work, async job => {
         runs++;
+        job.progress(50);
+        if (job.id === 'a') await until(async () => (await world.job('a')).progress === 50);
         if (job.id === 'b') await job.transactional(async () => {});
       }),
-    ], {}, {}, unheard as EventStream); // prettier-ignore
+    ], { progressInterval: '10ms' }, {}, unheard as EventStream); // prettier-ignore
     await world.jobs.submit([work.create({}, { id: 'a' }), work.create({}, { id: 'b' })]);
 
     await executor.start();

@@ -58,6 +58,7 @@ forEachDriver(driver => {
     ['advance', '99999d'],
     ['set', new Date(NaN)],
     ['set', new Date('1969-12-31')],
+    ['set', new Date('2256-01-01')],
     ['set', '2030-01-01'],
   ])('%s(%s) is refused and moves nothing', (method, value) => {
     const { clock } = shop.kit;

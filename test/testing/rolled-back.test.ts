@@ -1,10 +1,11 @@
+import type { EntityManager as PgEntityManager } from '@mikro-orm/postgresql';
 import { expect, test } from '@jest/globals';
 import {
   AmbientTransactionError,
   EntityManagerMismatchError,
   TransactionRequiredError,
 } from '../../src/core/errors.ts';
-import { closeOrm, createOrm, dropOrm, forEachDriver } from '../support/orm.ts';
+import { closeOrm, createOrm, dropOrm, forEachDriver, mikroOrmMajor } from '../support/orm.ts';
 import { jobEntities } from '../../src/entities/index.ts';
 import { charge, Entry, receipt, step, tables, useShop } from './shop.ts';
 
@@ -44,6 +45,21 @@ forEachDriver(driver => {
 
     expect(await shop.countsOf(...tables)).toEqual(tables.map(() => 0));
     expect(shop.log.troubles).toEqual([]);
+  });
+
+  test('nothing is told of a job that waited for one that ran there, as it is gone with the rollback', async () => {
+    const { jobs, kit } = shop;
+    const told: string[] = [];
+    const end = jobs.events.subscribe(({ event }) => void told.push(event));
+
+    await shop.rolledBack(async em => {
+      const first = step.create({ label: 'first' });
+      await jobs.stage(em, [first, step.create({ label: 'second' }, { after: [first] })]);
+      expect(await kit.drain({ em, handlers: [shop.step()] })).toEqual({ succeeded: 2, failed: 0 });
+    });
+    end();
+
+    expect(told).toEqual([]);
   });
 
   test('the keys of idempotent work are held there too, and are free after the rollback', async () => {
@@ -166,6 +182,57 @@ forEachDriver(driver => {
       expect(await em.count(Entry)).toBe(2);
     });
   });
+
+  test.each(['throws it', 'catches it'])(
+    'a statement that fails after transactional() takes nothing of that with it when the handler %s',
+    async reaction => {
+      const { jobs, kit } = shop;
+
+      await shop.rolledBack(async em => {
+        await em.insert(Entry, { id: 'taken', text: '' });
+        await jobs.stage(em, [step.create({ label: 'a' }), step.create({ label: 'b' })]);
+        const result = await kit.drain({
+          em,
+          handlers: [
+            jobs.handler(step, async job => {
+              const insert = (id: string) => job.em.insert(Entry, { id, text: '' });
+              await insert(`before ${job.payload.label}`);
+              await job.transactional(
+                async inner => void (await inner.insert(Entry, { id: job.payload.label, text: '' })),
+              );
+              await insert('taken').catch(error => {
+                if (reaction === 'throws it') throw error;
+              });
+            }),
+          ],
+        });
+
+        expect(result).toEqual({ succeeded: 2, failed: 0 });
+        expect((await kit.staged(em)).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
+        const entries = await em.fork({ keepTransactionContext: true }).find(Entry, {}, { orderBy: { id: 'asc' } });
+        expect(entries.map(({ id }) => id)).toEqual(['a', 'b', 'before a', 'before b', 'taken']);
+      });
+    },
+  );
+
+  if (driver === 'postgresql' && mikroOrmMajor === 7) {
+    test('a time limit cancels the statement that transactional() waits for, and spoils nothing else', async () => {
+      const { jobs, kit } = shop;
+
+      await shop.rolledBack(async em => {
+        await jobs.stage(em, step.create({ label: 'slow' }, { timeout: 50 }));
+        const handler = jobs.handler(step, job =>
+          job.transactional(async inner => {
+            await inner.insert(Entry, { id: 'slow', text: '' });
+            await (inner as PgEntityManager).execute('select pg_sleep(3600)');
+          }),
+        );
+
+        expect(await kit.drain({ em, handlers: [handler] })).toMatchObject({ succeeded: 0, failed: 1 });
+        expect(await em.count(Entry)).toBe(0);
+      });
+    });
+  }
 
   test('a failing transactional() is rolled back and the rest of the transaction is not', async () => {
     const { jobs, kit } = shop;

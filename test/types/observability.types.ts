@@ -30,6 +30,10 @@ export function events(): void {
       expectType<number>()(event.waitMs);
       // @ts-expect-error it has not ended
       void event.runMs;
+    } else if (event.event === 'job_resolved') {
+      expectType<'queued' | 'cancelled'>()(event.state);
+    } else if (event.event === 'job_resurrected') {
+      expectType<string | null>()(event.actor);
     } else if (event.event === 'executors_lapsed') {
       event.lapsed.forEach(id => id.length);
     } else if (event.event === 'loop_failed') {

@@ -24,7 +24,7 @@ export interface SqlDialect {
   /** Starts what is due in the given lanes. */
   claimJobs(session: Session, claim: Claim): Promise<Row[]>;
   /** Moves awaiting jobs whose parents have ended; answers the states that they have now. */
-  resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<MovedRow[]>;
+  resolveJobs(run: Run, tables: Tables, candidates: Candidates, now: Micros): Promise<ResolvedRow[]>;
   /** Tells those who are ending the parents of committed jobs that these wait; waits for an end that is under way. */
   touchParents(run: Run, tables: Tables, children: readonly RowKey[]): Promise<void>;
   /** Locks the rows of capped queues until the transaction's end. */
@@ -100,6 +100,15 @@ export type Doomed =
 /** A job that was moved, and the state that it has now. */
 export interface MovedRow extends JobKeyRow {
   readonly state: string;
+}
+
+/** A job that waited for parents and was moved, with what is told of it. */
+export interface ResolvedRow extends MovedRow {
+  readonly state: 'queued' | 'cancelled';
+  readonly scope: string;
+  readonly name: string;
+  readonly version: string;
+  readonly queue: string;
 }
 
 export interface AttemptRow extends JobKeyRow {

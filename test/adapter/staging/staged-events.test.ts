@@ -109,8 +109,8 @@ forEachDriver(driver => {
     await host.jobs.admin.cancelAll({}, { limit: 10 });
 
     expect(heard.of('cancel_requested')).toEqual([
-      { event: 'cancel_requested', scope: '', id: 'a', answer: 'cancelled', reason: 'not needed' },
-      { event: 'cancel_requested', scope: '', id: 'b', answer: 'cancelled', reason: null },
+      { event: 'cancel_requested', scope: '', id: 'a', answer: 'cancelled', reason: 'not needed', actor: null },
+      { event: 'cancel_requested', scope: '', id: 'b', answer: 'cancelled', reason: null, actor: null },
     ]);
   });
 

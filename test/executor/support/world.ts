@@ -102,8 +102,8 @@ export class World {
 
         return result;
       },
-      transactional: (em, work, settle) => {
-        const call = () => real.transactional(em, work, settle);
+      transactional: (em, work, settle, cut) => {
+        const call = () => real.transactional(em, work, settle, cut);
         return taps.transactional === undefined ? call() : taps.transactional(call);
       },
     };

@@ -1,5 +1,5 @@
 import { attemptKey } from '../../job-row.ts';
-import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
+import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, ResolvedRow, SqlDialect } from '../dialect.ts';
 import { insertJob } from '../shared/insert-job.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
@@ -35,7 +35,8 @@ export const postgresqlDialect: SqlDialect = {
     const [only] = rows;
     return (await run(rows.length === 1 ? insertJob(tables, only!) : insertJobs(tables, rows))) as JobKeyRow[];
   },
-  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
+  resolveJobs: async (run, tables, candidates, now) =>
+    (await run(resolveJobs(tables, candidates, now))) as ResolvedRow[],
   touchParents: async (run, tables, children) => void (await run(touchParents(tables, children))),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
   claimJobs: ({ write, tables }, claim) => write(claimJobs(tables, claim)),

@@ -46,6 +46,6 @@ export function resolveJobs(t: Tables, candidates: Candidates, now: Micros): Sta
         revision = j.revision + 1
     from locked l
     where j.scope_hash = l.scope_hash and j.id = l.id and j.state = 'awaiting'
-    returning j.scope_hash, j.id, j.state
+    returning j.scope_hash, j.id, j.state, j.scope, j.name, j.version, j.queue
   `;
 }

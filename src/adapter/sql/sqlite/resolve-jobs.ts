@@ -38,6 +38,6 @@ export function resolveJobs(t: Tables, candidates: Candidates, now: Micros): Sta
         revision = revision + 1
     from decided
     where scope_hash = decided.new_scope_hash and id = decided.new_id and state = 'awaiting'
-    returning scope_hash, id, state
+    returning scope_hash, id, state, scope, name, version, queue
   `;
 }

@@ -3,7 +3,7 @@ import type { Micros } from '../../../core/time.ts';
 import { attemptKey, attemptRowKey, rowKey } from '../../job-row.ts';
 import type { Row, Session } from '../../session.ts';
 import type { AttemptKeyRow } from '../attempt-key-row.ts';
-import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, SqlDialect } from '../dialect.ts';
+import type { AttemptRow, EndedRow, JobKeyRow, MovedRow, ResolvedRow, SqlDialect } from '../dialect.ts';
 import { insertJob } from '../shared/insert-job.ts';
 import { progressReportRow } from '../progress-report-row.ts';
 import { settlementRow } from '../settlement-row.ts';
@@ -40,7 +40,8 @@ export const sqliteDialect: SqlDialect = {
     return (await run(rows.length === 1 ? insertJob(tables, only!) : insertJobs(tables, rows))) as JobKeyRow[];
   },
 
-  resolveJobs: async (run, tables, candidates, now) => (await run(resolveJobs(tables, candidates, now))) as MovedRow[],
+  resolveJobs: async (run, tables, candidates, now) =>
+    (await run(resolveJobs(tables, candidates, now))) as ResolvedRow[],
   // One writes at a time: who ends a job sees all children that were committed, and theirs is the next look.
   touchParents: () => Promise.resolve(),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),

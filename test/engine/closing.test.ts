@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import pg from 'pg';
+import { defineJob } from '../../src/core/definition.ts';
+import { jobEntities } from '../../src/entities/index.ts';
+import { Jobs } from '../../src/jobs.ts';
+import { latch } from '../executor/support/latch.ts';
+import { Log } from '../executor/support/log.ts';
+import { closeOrm, createOrm, dbNameOf, dropOrm, forEachDriver, mikroOrmMajor, openOrm } from '../support/orm.ts';
+
+const step = defineJob<object>()({ name: 'step' });
+
+forEachDriver(driver => {
+  test('an ORM that is closed right after a submit is closed, and the job is there', async () => {
+    const orm = await createOrm(driver, jobEntities, { file: true });
+    const submitting = await openOrm(driver, jobEntities, { dbName: dbNameOf(orm) });
+
+    await new Jobs({ orm: submitting, logger: new Log() }).submit(step.create({}));
+    await closeOrm(submitting);
+
+    expect(await orm.em.fork().execute('select 1 from durable_job')).toHaveLength(1);
+    await dropOrm(orm);
+  });
+
+  // Only there is the pool one that a test can hold up; it is where a close hung.
+  if (driver !== 'postgresql' || mikroOrmMajor === 6) {
+    return;
+  }
+
+  test('an ORM that is closed while a notification still connects is closed, and the notification is given up or sent', async () => {
+    const [notified, connecting, gate] = [latch(), latch(), latch()];
+    let held = Infinity;
+    class HeldClient extends pg.Client {
+      override connect(...callback: unknown[]): never {
+        const isHeld = held-- <= 0;
+        const connected = isHeld ? (connecting.open(), gate.opened) : Promise.resolve();
+        return void connected.then(() => super.connect(...(callback as [never]))) as never;
+      }
+
+      override query(...given: unknown[]): never {
+        if (String(given[0]).includes('pg_notify')) notified.open();
+        return super.query(...(given as [string])) as never;
+      }
+    }
+    const orm = await createOrm(driver, jobEntities);
+    // Every statement has a new connection, so the notification has one too.
+    const driverOptions = { maxUses: 1, Client: HeldClient };
+    const submitting = await openOrm(driver, jobEntities, { dbName: dbNameOf(orm), driverOptions } as never);
+    const jobs = new Jobs({ orm: submitting, logger: new Log() });
+    await jobs.submit(step.create({}));
+    await notified.opened;
+
+    // The next one is that of the insert.
+    held = 1;
+    await jobs.submit(step.create({}));
+    await connecting.opened;
+    const closed = closeOrm(submitting);
+    gate.open();
+    await closed;
+
+    expect(await orm.em.fork().execute('select 1 from durable_job')).toHaveLength(2);
+    await dropOrm(orm);
+  });
+});
