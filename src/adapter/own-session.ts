@@ -3,6 +3,7 @@ import { begunWithin, type ConnectionLimit } from '../core/begun-within.ts';
 import { ConnectionTimeoutError } from '../core/errors.ts';
 import { isPoolTimeout } from './database-errors.ts';
 import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
+import { freeLostConnections } from './free-lost-connections.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
@@ -41,7 +42,7 @@ export class OwnSession implements Session {
     this.#dialect = dialect;
     this.#random = random;
     this.#limit = limit;
-    this.#setup = like === undefined ? askedOnce(() => dialect.setup(this.read)) : like.#setup;
+    this.#setup = like === undefined ? askedOnce(() => this.#setUp()) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -49,7 +50,9 @@ export class OwnSession implements Session {
     return new OwnSession(this.#em, this.#dialect, this.#random, this, limit);
   }
 
-  readonly read: Run = statement => this.#run(statement);
+  readonly read: Run = statement => {
+    return this.#dialect.name === 'sqlite' ? this.#readWithoutWaiting(statement) : this.#run(statement);
+  };
 
   readonly write: Run = async statement => {
     const setup = await this.#askSetup();
@@ -63,6 +66,17 @@ export class OwnSession implements Session {
     const setup = await this.#askSetup();
     return retryTransient(() => this.#transaction(work, setup), this.#random);
   };
+
+  /** With better-sqlite3 the whole process would wait for whoever writes. */
+  async #readWithoutWaiting(statement: Statement): Promise<Row[]> {
+    const { hasWaitingRead } = await this.#askSetup();
+    return hasWaitingRead ? this.atomically(run => run(statement)) : this.#run(statement);
+  }
+
+  async #setUp(): Promise<DatabaseSetup> {
+    await freeLostConnections(this.#em);
+    return this.#dialect.setup(statement => this.#run(statement));
+  }
 
   #askSetup(): Promise<DatabaseSetup> {
     return this.#inTime(begun => this.#setup().finally(begun));
