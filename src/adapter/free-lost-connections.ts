@@ -9,20 +9,32 @@ interface Pool {
   on(event: 'acquire', listener: (client: Client) => void): void;
 }
 
-const watched = new WeakSet<Pool>();
+/** What we use of better-sqlite3. */
+interface SqliteDatabase {
+  readonly inTransaction: boolean;
+  exec(sql: string): unknown;
+  prepare(sql: string): unknown;
+}
+
+const watched = new WeakSet<object>();
 
 /**
- * MikroORM 7 (seen with 7.2.1) never gives back the pool's slot of a PostgreSQL connection that is cut inside a transaction: as
- * many as the pool has, and every query waits for ever. So the slot is given back when the connection ends. MikroORM 6 does it
- * itself.
+ * MikroORM 7 (seen with 7.2.1) keeps the connection of a transaction whose rollback fails, for ever: as many as the pool has, and every
+ * query waits for ever. On PostgreSQL that is one that was cut, and is given back when it ends; on SQLite one whose transaction the
+ * database has ended itself, as it may when the disk is full, and there is only that one. MikroORM 6 does it itself.
  */
 export async function freeLostConnections(em: EntityManager): Promise<void> {
-  const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<unknown> };
-  const pool = (await connection.getNativeClient?.()) as Partial<Pool> | undefined;
+  const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<object> };
+  // A driver that gives none, or none now, says so with the next statement.
+  const client = await connection.getNativeClient?.().catch(() => undefined);
 
-  if (isPool(pool) && !watched.has(pool)) {
-    watched.add(pool);
-    pool.on('acquire', giveBackAtEnd());
+  if (client !== undefined && !watched.has(client)) {
+    watched.add(client);
+    if (isPool(client)) {
+      client.on('acquire', giveBackAtEnd());
+    } else if (isSqlite(client)) {
+      letRollbacksSucceed(client);
+    }
   }
 }
 
@@ -49,6 +61,23 @@ function giveBack(client: Client): void {
   }
 }
 
-function isPool(value: Partial<Pool> | undefined): value is Pool {
-  return typeof value?.on === 'function';
+/** One that has nothing to roll back is an error in SQLite. */
+function letRollbacksSucceed(database: SqliteDatabase): void {
+  const prepare = database.prepare.bind(database);
+
+  database.prepare = sql => {
+    if (sql === 'rollback' && !database.inTransaction) {
+      database.exec('begin');
+    }
+    return prepare(sql);
+  };
+}
+
+function isPool(client: object): client is Pool {
+  return typeof (client as Partial<Pool>).on === 'function';
+}
+
+function isSqlite(client: object): client is SqliteDatabase {
+  const { inTransaction, exec, prepare } = client as Partial<SqliteDatabase>;
+  return typeof inTransaction === 'boolean' && typeof exec === 'function' && typeof prepare === 'function';
 }

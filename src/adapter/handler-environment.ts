@@ -2,7 +2,6 @@ import { IsolationLevel, RequestContext, type EntityManager } from '@mikro-orm/c
 import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
-import { freeLostConnections } from './free-lost-connections.ts';
 import type { OwnSession } from './own-session.ts';
 import { cutBy, settledTransaction } from './settled-transaction.ts';
 import type { SqlDialect } from './sql/dialect.ts';
@@ -26,10 +25,6 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     refuseAmbientTransaction(this.#em, 'executor.start()', 'Start it after the transaction.');
     for (const statement of checkSchema(this.#session.tables)) {
       await this.#session.read(statement);
-    }
-
-    if (this.#dialect.name === 'postgresql') {
-      await freeLostConnections(this.#em);
     }
 
     return {

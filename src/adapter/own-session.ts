@@ -4,6 +4,7 @@ import { ConnectionTimeoutError } from '../core/errors.ts';
 import { isPoolTimeout } from './database-errors.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
+import { freeLostConnections } from './free-lost-connections.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
@@ -46,7 +47,7 @@ export class OwnSession implements Session {
     this.#random = random;
     this.#prepared = prepared;
     this.#limit = limit;
-    this.#setup = like === undefined ? askedOnce(() => dialect.setup(this.read)) : like.#setup;
+    this.#setup = like === undefined ? askedOnce(() => this.#setUp()) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -54,7 +55,9 @@ export class OwnSession implements Session {
     return new OwnSession(this.#em, this.#dialect, this.#random, this.#prepared, this, limit);
   }
 
-  readonly read: Run = statement => this.#run(statement);
+  readonly read: Run = statement => {
+    return this.#dialect.name === 'sqlite' ? this.#readWithoutWaiting(statement) : this.#run(statement);
+  };
 
   readonly write: Run = async statement => {
     const setup = await this.#askSetup();
@@ -71,6 +74,17 @@ export class OwnSession implements Session {
 
   inTransaction(em: EntityManager): TransactionSession {
     return new TransactionSession(em, this.#prepared);
+  }
+
+  /** With better-sqlite3 the whole process would wait for whoever writes. */
+  async #readWithoutWaiting(statement: Statement): Promise<Row[]> {
+    const { hasWaitingRead } = await this.#askSetup();
+    return hasWaitingRead ? this.atomically(run => run(statement)) : this.#run(statement);
+  }
+
+  async #setUp(): Promise<DatabaseSetup> {
+    await freeLostConnections(this.#em);
+    return this.#dialect.setup(statement => this.#run(statement));
   }
 
   #askSetup(): Promise<DatabaseSetup> {

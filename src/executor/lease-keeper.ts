@@ -11,6 +11,9 @@ import { Health } from './health.ts';
 import { liveExecutors } from './live-executors.ts';
 import { longestTimerMs, sleep } from './sleep.ts';
 
+/** A lease must not be lost to a database that is back: it is asked for more often than a renewal is due. */
+const longestRetryMs = 2000;
+
 export interface LeaseKeeperParts {
   readonly store: Pick<JobStore, 'register' | 'renew' | 'retire'>;
   readonly options: ResolvedExecutorOptions;
@@ -24,6 +27,8 @@ export interface LeaseKeeperParts {
   readonly onLost: () => void;
   /** Jobs may be started again. */
   readonly onHeld: () => void;
+  /** The database answers again. */
+  readonly onBack: () => void;
   readonly clock: Clock;
   readonly events: Pick<EventStream, 'emit'>;
   readonly logger: Logger;
@@ -48,7 +53,7 @@ export class LeaseKeeper {
   constructor(parts: LeaseKeeperParts) {
     this.#parts = parts;
     this.#health = new Health('renew', parts.events);
-    this.#backOff = new BackOff(200, parts.options.renewEveryMs);
+    this.#backOff = new BackOff(200, Math.min(longestRetryMs, parts.options.renewEveryMs));
     this.#pauseMs = parts.options.renewEveryMs;
   }
 
@@ -103,6 +108,9 @@ export class LeaseKeeper {
   async #turn(): Promise<void> {
     try {
       await (this.#isHeld ? this.#renew() : this.#registerAnew());
+      if (this.#backOff.hasFailed) {
+        this.#parts.onBack();
+      }
       this.#backOff.reset();
       this.#pauseMs = this.#parts.options.renewEveryMs;
       this.#health.worked();

@@ -15,6 +15,8 @@ const longestDelayMs = 30_000;
 
 interface Entry extends Ended {
   readonly backOff: BackOff;
+  /** Whether it was logged that it could not be written. */
+  isTold?: boolean;
   /** Runs while it waits to be tried again. */
   timer?: NodeJS.Timeout;
 }
@@ -36,6 +38,8 @@ export class Settler {
   readonly #full = new WakeUp();
   readonly #closing = new AbortController();
   #sending: Promise<void> | null = null;
+  /** Nothing was written since something could not be: what fails then as well is not logged too. */
+  #isFailing = false;
 
   constructor(store: Pick<JobStore, 'settle'>, events: EventStream, logger: Logger, onSettled: () => void) {
     this.#store = store;
@@ -58,6 +62,15 @@ export class Settler {
     this.#send(entry);
   }
 
+  /** Tries what is postponed now: the database is back, and a lease may be near its end. */
+  sendPostponed(): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.timer !== undefined) {
+        this.#send(entry);
+      }
+    }
+  }
+
   /**
    * Goes on until all is settled or the budget is over; then what is left gets a last try and is given up: it stays running in
    * the database, where recovery finds it.
@@ -66,12 +79,12 @@ export class Settler {
    */
   async close(budget: AbortSignal): Promise<number> {
     this.#closing.abort();
-    this.#sendPostponed();
+    this.sendPostponed();
     while (this.#entries.size > 0 && !budget.aborted) {
       this.#settled.clear();
       await this.#settled.wait(null, budget);
     }
-    this.#sendPostponed();
+    this.sendPostponed();
     await this.#sending;
 
     return this.#giveUp();
@@ -124,6 +137,7 @@ export class Settler {
 
   #answered(entry: Entry, answer: SettleAnswer): void {
     this.#entries.delete(entry.settlement.token);
+    this.#isFailing = false;
     this.#tell(entry, answer);
 
     this.#settled.notify();
@@ -135,7 +149,7 @@ export class Settler {
       const event = answer.answer === 'lost' ? 'attempt_lost' : 'attempt_missing';
       return this.#events.emit({ event, ...eventAttempt(entry.attempt) });
     }
-    if (entry.backOff.hasFailed) {
+    if (entry.isTold) {
       const fields = { event: 'settle_recovered', ...attemptFields(entry.settlement) };
       this.#logger.info(fields, 'an outcome was written after all');
     }
@@ -145,20 +159,14 @@ export class Settler {
   }
 
   #postpone(entry: Entry, error: unknown): void {
-    if (!entry.backOff.hasFailed) {
+    if (!this.#isFailing && !entry.isTold) {
+      entry.isTold = true;
       const fields = { event: 'settle_failed', ...attemptFields(entry.settlement), error };
-      this.#logger.error(fields, 'an outcome could not be written; it is tried again');
+      this.#logger.error(fields, 'an outcome could not be written; it is tried again, as are others that fail now');
     }
 
+    this.#isFailing = true;
     entry.timer = setTimeout(() => this.#send(entry), entry.backOff.next());
-  }
-
-  #sendPostponed(): void {
-    for (const entry of this.#entries.values()) {
-      if (entry.timer !== undefined) {
-        this.#send(entry);
-      }
-    }
   }
 
   #giveUp(): number {

@@ -18,6 +18,7 @@ import { pruneKeys } from './prune-keys.ts';
 import { Poller } from './poller.ts';
 import { Pruner } from './pruner.ts';
 import { release } from './release.ts';
+import { releaseForgotten } from './release-forgotten.ts';
 import { isRecovered, recover } from './recover.ts';
 import { recoverLapsed } from './recover-lapsed.ts';
 import { recoverRunning } from './recover-running.ts';
@@ -88,6 +89,7 @@ export class StartedExecutor<Em> {
       heed: (token, status) => this.#watcher.heed(token, status),
       onLost: () => [...this.#running].forEach(run => this.#watcher.heed(run.token, 'ended')),
       onHeld: () => this.#poller.wake(),
+      onBack: () => this.#settler.sendPostponed(),
     });
     const pruner = new Pruner({ ...host, retention: options.retention });
     this.#maintenance = new Maintenance(
@@ -105,7 +107,14 @@ export class StartedExecutor<Em> {
       claim: (limit, lanes) => this.#claim(limit, lanes),
       begin: attempt => this.#begin(attempt),
       release: attempts => release(store, attempts, events),
-      releaseForgotten: () => this.#releaseForgotten(),
+      releaseForgotten: () =>
+        releaseForgotten({
+          store,
+          lease: this.#lease,
+          knows: token => this.#knows(token),
+          limit: 2 * options.concurrency + maxUnsettled,
+          events,
+        }),
       freeSlots: () => Math.min(options.concurrency - this.#running.size, maxUnsettled - this.#settler.size),
       pollIntervalMs: options.pollIntervalMs,
       clock: host.clock,
@@ -257,15 +266,6 @@ export class StartedExecutor<Em> {
     this.#scheduler.wake();
     this.#maintenance.wake();
     this.#watcher.readStatusSoon();
-  }
-
-  async #releaseForgotten(): Promise<void> {
-    const { store, events } = this.#host;
-    const limit = 2 * this.#options.concurrency + maxUnsettled;
-    const held = await store.running({ executorId: this.#lease.executorId, limit });
-    const forgotten = held.filter(({ token }) => !this.#knows(token));
-
-    await release(store, forgotten, events);
   }
 
   #knows(token: string): boolean {

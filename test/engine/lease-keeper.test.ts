@@ -40,16 +40,17 @@ forEachDriver(driver => {
 
     test('survives renewals that fail for less than its time', async () => {
       const fault = new Fault();
-      const { keeper, lost, renewals, log } = await aKeeper(fault);
+      const { keeper, lost, backs, renewals, log } = await aKeeper(fault);
       await eventually(() => renewals.length >= 1);
 
       fault.on = 'throw';
       await eventually(() => fault.hits >= 2);
-      expect(keeper.isHeld).toBe(true);
+      expect([keeper.isHeld, backs]).toEqual([true, []]);
       fault.on = null;
       await eventually(() => log.of('renew_recovered').length > 0);
 
       expect(lost).toEqual([]);
+      expect(backs).toHaveLength(1);
       expect(log.of('renew_failed')).toHaveLength(1);
     });
 
@@ -169,6 +170,7 @@ forEachDriver(driver => {
     const renewals: number[] = [];
     const lost: number[] = [];
     const held: number[] = [];
+    const backs: number[] = [];
     const heeded = new Map<string, string>();
     const { store } = jobs;
     const keeper = new LeaseKeeper({
@@ -190,6 +192,7 @@ forEachDriver(driver => {
       heed: (token, status) => void heeded.set(token, status),
       onLost: () => void lost.push(systemClock.now()),
       onHeld: () => void held.push(systemClock.now()),
+      onBack: () => void backs.push(systemClock.now()),
       clock: systemClock,
       events: new EventStream(log),
       logger: log,
@@ -205,7 +208,7 @@ forEachDriver(driver => {
     };
     stops.push(stop);
 
-    return { keeper, renewals, lost, held, heeded, log, stop };
+    return { keeper, renewals, lost, held, backs, heeded, log, stop };
   }
 
   async function executor(id: string) {

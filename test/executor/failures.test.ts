@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Settlement } from '../../src/core/attempt.ts';
 import { dbNameOf, forEachDriver, postgresUrl } from '../support/orm.ts';
-import { aborted, latch, until } from './support/latch.ts';
+import { aborted, latch, turns, until } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });
@@ -103,6 +103,69 @@ forEachDriver(driver => {
     expect((await world.job('b')).state).toBe('succeeded');
   });
 
+  test.each([
+    ['before the executor has registered anew', false],
+    ['when the executor has registered anew', true],
+  ])(
+    'a claim whose answer was lost undoes nothing that began under a lease that is lost meanwhile, %s',
+    async (_, isAnew) => {
+      const [began, seen, mayRetire, registered] = [latch(), latch(), latch(), latch()];
+      let [registrations, claims] = [0, 0];
+      if (isAnew) mayRetire.open();
+      await world.jobs.submit(work.create({}, { id: 'a' }));
+      const executor = world.executor(
+        [
+          world.jobs.handler(work, async job => {
+            began.open();
+            await aborted(job.signal);
+          }),
+        ],
+        {
+          lease: '10m',
+          pollInterval: '20ms',
+          progressInterval: '20ms',
+          renewEvery: '20ms',
+          maintenanceInterval: '10m',
+        },
+        {
+          claim: call => (claims++ === 0 ? call() : Promise.reject(new Error('no database'))),
+          running: async call => {
+            const held = await call();
+            if (held.length > 0) {
+              seen.open();
+              await world.log.until('late_result');
+              if (isAnew) await registered.opened;
+              await turns(2);
+            }
+            return held;
+          },
+          retire: async call => {
+            await mayRetire.opened;
+            await call();
+          },
+          register: async call => {
+            await call();
+            if (++registrations === 2) registered.open();
+          },
+        },
+      );
+      await executor.start();
+      await began.opened;
+      await seen.opened;
+      await world.orm.em.fork().execute(`update durable_executor set state = 'lapsed'`);
+      await world.log.until('late_result');
+      const claimsThen = claims;
+      // Without a lease it doesn't ask the store.
+      await (isAnew ? until(() => claims > claimsThen) : world.log.until('claim_recovered'));
+
+      expect(await world.job('a')).toMatchObject({ state: 'running', attemptCount: 1 });
+      await world.jobs.store.recoverLapsed(10);
+      expect(await world.job('a')).toMatchObject({ state: 'interrupted', attemptCount: 1 });
+      mayRetire.open();
+      await executor.stop();
+    },
+  );
+
   test('outcomes of one moment go to the store in groups', async () => {
     const groups: number[] = [];
     const gate = latch();
@@ -152,6 +215,47 @@ forEachDriver(driver => {
 
     expect(world.log.of('settle_failed')).toMatchObject([{ id: 'poison', attempt: 1 }]);
     expect(world.log.of('settle_recovered')).toMatchObject([{ id: 'poison', attempt: 1 }]);
+  });
+
+  test('outcomes that fail together are logged once, and one that fails after others were written is logged too', async () => {
+    const gate = latch();
+    let running = 0;
+    let isAway = true;
+    const ids = ['a', 'b', 'c', 'poison'];
+    await world.jobs.submit(ids.map(id => work.create({}, { id })));
+    await refuse(world, 'poison');
+    const failed: string[] = [];
+    const executor = world.executor(
+      [
+        world.jobs.handler(work, async () => {
+          running++;
+          await gate.opened;
+        }),
+      ],
+      {},
+      {
+        settle: (call, settlements) => {
+          if (!isAway) return call();
+          if (settlements.length === 1) failed.push(settlements[0]!.id);
+          return Promise.reject(new Error('no database'));
+        },
+      },
+    );
+    await executor.start();
+    await until(() => running === 4);
+    gate.open();
+    await until(() => ids.every(id => failed.filter(each => each === id).length > 1));
+    const first = world.log.of('settle_failed').map(({ id }) => id);
+    isAway = false;
+    await until(() => world.log.of('settle_failed').some(({ id }) => id === 'poison'));
+    await refuse(world, 'nothing');
+    await until(async () => (await world.job('poison')).state === 'succeeded');
+    await executor.stop();
+
+    expect(first).toHaveLength(1);
+    const told = (event: string) => world.log.of(event).map(({ id }) => id);
+    expect(told('settle_failed')).toEqual([...new Set([...first, 'poison'])]);
+    expect(told('settle_recovered').sort()).toEqual(told('settle_failed').sort());
   });
 
   test('an outcome that cannot be written before the stop is over is left to the recovery of the next start', async () => {

@@ -45,6 +45,8 @@ export interface DatabaseSetup {
   readonly needsTransaction: boolean;
   /** Whether a commit may wait for others that only read. */
   readonly hasWaitingCommit: boolean;
+  /** Whether a read may wait for others that write, and everything else in the process with it. */
+  readonly hasWaitingRead: boolean;
 }
 
 /** A job's key as the tables have it. */

@@ -26,7 +26,7 @@ export const postgresqlDialect: SqlDialect = {
   // A host may have made another level its default; there a lone update would fail where it should wait and look again.
   setup: async run => {
     const [row] = await run(sql`select current_setting('transaction_isolation') as level`);
-    return { needsTransaction: row?.level !== 'read committed', hasWaitingCommit: false };
+    return { needsTransaction: row?.level !== 'read committed', hasWaitingCommit: false, hasWaitingRead: false };
   },
 
   transaction: (run, work) => work(run),

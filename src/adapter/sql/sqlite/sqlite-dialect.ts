@@ -31,7 +31,11 @@ export const sqliteDialect: SqlDialect = {
   hasIsolationLevels: false,
   setup: async run => {
     const [row] = await run(sql`pragma journal_mode`);
-    return { needsTransaction: true, hasWaitingCommit: row?.journal_mode !== 'wal' };
+    const isWal = row?.journal_mode === 'wal';
+    // A database in memory is nobody else's.
+    const hasWaitingRead = !isWal && row?.journal_mode !== 'memory';
+
+    return { needsTransaction: true, hasWaitingCommit: !isWal, hasWaitingRead };
   },
   transaction: withShortBusyTimeout,
 

@@ -7,7 +7,8 @@ import { Raw, sql } from '../statement.ts';
  * synchronously, and the five seconds that are usual stop every timer of the host. The setting belongs to the connection that
  * the host uses too, so it is put back before the transaction ends and gives the connection away.
  *
- * In rollback-journal mode the commit waits for whoever reads: it is sent here, and what the driver commits then is empty.
+ * In rollback-journal mode the commit waits for whoever reads: it is sent here, and what the driver commits then is empty. There a
+ * read waits for whoever writes, so it goes this way too.
  */
 export async function withShortBusyTimeout<T>(
   run: Run,
