@@ -58,6 +58,7 @@ export {
   SchemaMissingError,
   StaleAttemptError,
   TransactionControlError,
+  TransactionEndedError,
   TransactionRequiredError,
   UnsupportedDriverError,
   type IdentityDifference,

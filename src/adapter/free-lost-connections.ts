@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { noteDatabase } from '../entities/refuse-ended-transaction.ts';
 
 interface Client {
   once(event: 'end', listener: () => void): void;
@@ -34,6 +35,7 @@ export async function freeLostConnections(em: EntityManager): Promise<void> {
       client.on('acquire', giveBackAtEnd());
     } else if (isSqlite(client)) {
       letRollbacksSucceed(client);
+      noteDatabase(em, client);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
-import { onOurTables, runSql } from '../entities/run-sql.ts';
+import { inOurTerms, runSql } from '../entities/run-sql.ts';
 import type { Kysely, PreparedStatements } from './prepared-statements.ts';
 import type { Run } from './session.ts';
 
@@ -9,7 +9,7 @@ export function runOn(em: EntityManager, transaction: unknown, prepared: Prepare
     const asText = () => runSql(em, transaction, statement.sql, statement.params);
 
     return statement.isPrepared && prepared !== null
-      ? onOurTables(() => prepared.send(statement, transaction as Kysely | undefined, asText))
+      ? inOurTerms(() => prepared.send(statement, transaction as Kysely | undefined, asText))
       : asText();
   };
 }

@@ -6,6 +6,7 @@ import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import { createdOf } from '../core/told.ts';
 import type { CommitWatch } from './commit-watch.ts';
+import { freeLostConnections } from './free-lost-connections.ts';
 import { inTurn } from './in-turn.ts';
 import { insertOrGet } from './insert-or-get.ts';
 import type { Session } from './session.ts';
@@ -30,6 +31,7 @@ export async function stage(
   given: EntityManager,
   submissions: readonly Submission[],
 ): Promise<StageResult[]> {
+  await freeLostConnections(own);
   const em = stagingTransaction(given, own);
   const { tables, write } = session.inTransaction(em);
 

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { refuseEndedTransaction } from '../entities/refuse-ended-transaction.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 import { runOn } from './run.ts';
 import type { Run, Session } from './session.ts';
@@ -14,7 +15,11 @@ export class TransactionSession implements Session {
   constructor(em: EntityManager, prepared: PreparedStatements | null) {
     this.tables = tablesOf(em);
     this.#prepared = prepared;
-    this.read = this.write = runOn(em, em.getTransactionContext(), prepared);
+    const run = runOn(em, em.getTransactionContext(), prepared);
+    this.read = this.write = async statement => {
+      refuseEndedTransaction(em);
+      return run(statement);
+    };
   }
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);

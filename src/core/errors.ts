@@ -69,6 +69,20 @@ export class AmbientTransactionError extends JobsError {
   }
 }
 
+/**
+ * SQLite has ended the transaction by itself, as it may when the disk is full, and an error that said so was caught: what is written now
+ * would be committed by itself. MikroORM 7.2 and later; with MikroORM 6 nothing tells of it but the commit, which fails.
+ */
+export class TransactionEndedError extends JobsError {
+  readonly code = 'TRANSACTION_ENDED';
+
+  constructor() {
+    super(
+      'The database has ended this transaction by itself: let the error of the statement before reach whoever began it.',
+    );
+  }
+}
+
 /** The work of `job.transactional()` began, committed or rolled back by itself; everything that it wrote is rolled back. */
 export class TransactionControlError extends JobsError {
   readonly code = 'TRANSACTION_CONTROL';

@@ -22,11 +22,11 @@ export function runSql(
 ): Promise<Row[]> {
   const driver = em.getDriver() as unknown as SqlDriver;
 
-  return onOurTables(() => driver.execute(sql, params, 'all', transaction));
+  return inOurTerms(() => driver.execute(sql, params, 'all', transaction));
 }
 
 /** @throws SchemaMissingError where the statement missed a table or a column */
-export async function onOurTables<T>(send: () => Promise<T>): Promise<T> {
+export async function inOurTerms<T>(send: () => Promise<T>): Promise<T> {
   try {
     return await send();
   } catch (error) {

@@ -37,6 +37,7 @@ const cause = new Error('the cause');
 const examples: [JobsError, code: string, says: RegExp][] = [
   [new coreErrors.InvalidSubmissionError('queue', 'be text'), 'INVALID_SUBMISSION', /expected `queue` to be text/],
   [new coreErrors.InvalidOptionError('lease', 'be false', 5), 'INVALID_OPTION', /expected `lease` to be false, got 5/],
+  [new coreErrors.TransactionEndedError(), 'TRANSACTION_ENDED', /ended this transaction by itself/],
   [new coreErrors.TransactionControlError('em.commit()'), 'TRANSACTION_CONTROL', /em\.commit\(\) was called inside of `job\.transactional\(\)`/],
   [new coreErrors.TransactionRequiredError('stage()', 'use submit()'), 'TRANSACTION_REQUIRED', /stage\(\) needs .* use submit\(\)/],
   [new coreErrors.AmbientTransactionError('submit()', 'Use `stage()`.'), 'AMBIENT_TRANSACTION', /submit\(\) .* inside a transaction.* Use `stage\(\)`\./],

@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
+import { TransactionEndedError } from '../../src/core/errors.ts';
 import { eventually } from '../engine/support/wait.ts';
 import { latch } from '../executor/support/latch.ts';
 import { World } from '../executor/support/world.ts';
-import { drivers } from '../support/orm.ts';
+import { drivers, mikroOrmMajor } from '../support/orm.ts';
 
 const work = defineJob<object>()({ name: 'work', maxAttempts: 1 });
 const full = { code: 'SQLITE_FULL', message: expect.stringMatching(/SQLITE_FULL|is full/) };
@@ -74,6 +75,40 @@ if (drivers.includes('sqlite')) {
       expect(await world.jobs.submit(work.create({}, { id: 'good' }))).toMatchObject({ created: true });
       expect(await execute('select id from durable_job')).toEqual([{ id: 'good' }]);
     });
+
+    if (mikroOrmMajor === 7) {
+      test('nothing is staged in a transaction that SQLite has ended, though its error was caught', async () => {
+        await execute('create table business (id integer)');
+        await execute(`create trigger refuse_business before insert on business
+                       begin select raise(rollback, 'the database gives up'); end`);
+
+        const outcome = world.orm.em.fork().transactional(async em => {
+          await em.execute('insert into business values (1)').catch(() => {});
+          return world.jobs.stage(em, work.create({}));
+        });
+
+        await expect(outcome).rejects.toThrow(TransactionEndedError);
+        expect(await execute('select id from durable_job')).toEqual([]);
+      });
+
+      test('no attempt is settled in a transaction that SQLite has ended, though its error was caught', async () => {
+        await execute('create table business (id integer)');
+        await execute(`create trigger refuse_business before insert on business
+                       begin select raise(rollback, 'the database gives up'); end`);
+        const { job } = await world.jobs.submit(work.create({}, { id: 'a' }));
+        const executor = world.executor([
+          world.jobs.handler(work, async ({ transactional }) => {
+            await transactional(async em => {
+              await em.execute('insert into business values (1)').catch(() => {});
+            });
+          }),
+        ]);
+        await executor.start();
+
+        await eventually(async () => (await world.job(job.id)).state === 'failed');
+        await executor.stop();
+      });
+    }
 
     const large = { text: 'x'.repeat(5000) };
 
