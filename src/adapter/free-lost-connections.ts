@@ -18,7 +18,8 @@ const watched = new WeakSet<Pool>();
  */
 export async function freeLostConnections(em: EntityManager): Promise<void> {
   const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<unknown> };
-  const pool = (await connection.getNativeClient?.()) as Partial<Pool> | undefined;
+  // None is told of where the host made the Kysely itself: its pool is the host's to look after.
+  const pool = (await connection.getNativeClient?.().catch(() => undefined)) as Partial<Pool> | undefined;
 
   if (isPool(pool) && !watched.has(pool)) {
     watched.add(pool);
