@@ -83,14 +83,14 @@ export function deadLettersOf(
       return Object.freeze(Object.fromEntries(counts.map(({ reason, count }) => [reason, count])));
     },
     retry: async (filter: DeadLetterFilter, options: BulkOptions) => {
-      const { actor } = options;
-      return bulk(store, enterWith('retry', filter), options, async job => isBack(await store.retry(job, { actor })));
+      return bulk(store, enterWith('retry', filter), options, async job => {
+        return isBack(await store.retry(job, { actor: options.actor }));
+      });
     },
     resurrect: async (filter: DeadLetterFilter, options: BulkOptions) => {
-      const { actor } = options;
-      return bulk(store, enterWith('resurrect', filter), options, async job =>
-        isBack(await store.resurrect(job, { actor })),
-      );
+      return bulk(store, enterWith('resurrect', filter), options, async job => {
+        return isBack(await store.resurrect(job, { actor: options.actor }));
+      });
     },
     purge: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const found = enterWith('purge', filter);

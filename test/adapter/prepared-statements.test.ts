@@ -167,11 +167,13 @@ forEachDriver(driver => {
     test('a host that stages in many schemas has a hundred statements prepared on a connection, and no more', async () => {
       const jobs = await jobsWith();
       const schemas = Array.from({ length: 102 }, (_, index) => `tenant_${index}`);
-      await orm.em.fork().execute(
-        schemas
-          .map(name => `create schema ${name}; create table ${name}.durable_job (like durable_job including all);`)
-          .join(''),
-      );
+      await orm.em
+        .fork()
+        .execute(
+          schemas
+            .map(name => `create schema ${name}; create table ${name}.durable_job (like durable_job including all);`)
+            .join(''),
+        );
 
       for (const schema of schemas) {
         const staged = orm.em.fork({ schema }).transactional(em => jobs.stage(em, aSubmission()));
