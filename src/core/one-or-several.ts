@@ -5,17 +5,16 @@ import type { Submission } from './submission.ts';
 /**
  * One submission or several; one is answered by one.
  *
- * @param others what stands after it, of which nothing would be stored
+ * @param args what the call was given
  */
 export async function oneOrSeveral(
-  given: Submission | readonly Submission[],
-  others: readonly unknown[],
+  [given, ...others]: readonly unknown[],
   accepted: (value: unknown) => Submission,
   store: (submissions: readonly Submission[]) => Promise<StageResult[]>,
 ): Promise<StageResult | StageResult[]> {
   refuseOthers(others);
   const isList = Array.isArray(given);
-  const submissions = (isList ? given : [given]).map(accepted);
+  const submissions = (isList ? (given as readonly unknown[]) : [given]).map(accepted);
   const results = await store(submissions);
 
   return isList ? results : results[0]!;

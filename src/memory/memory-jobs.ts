@@ -127,11 +127,8 @@ export class MemoryJobs {
   submit(submission: Submission): Promise<StageResult>;
   /** Several at once, all or nothing: answers by position. */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
-  async submit(
-    given: Submission | readonly Submission[],
-    ...others: readonly unknown[]
-  ): Promise<StageResult | StageResult[]> {
-    return oneOrSeveral(given, others, this.#accepted, async submissions => {
+  async submit(...given: readonly unknown[]): Promise<StageResult | StageResult[]> {
+    return oneOrSeveral(given, this.#accepted, async submissions => {
       const results = await this.store.submit(this.#tracing.applied(submissions));
       tellStaged(this.#executorHost.events, createdOf(results));
 
