@@ -221,7 +221,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   stage(em: EntityManager, submission: Submission): Promise<StageResult>;
   /** Several at once, up to 1,000 in one statement: answers by position. A conflict leaves none of them in your transaction. */
   stage(em: EntityManager, submissions: readonly Submission[]): Promise<StageResult[]>;
-  async stage(em: EntityManager, given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+  async stage(em: EntityManager, ...given: readonly unknown[]): Promise<StageResult | StageResult[]> {
     return oneOrSeveral(given, this.#accepted, submissions => {
       return stage(this.#staging, em, this.#tracing.applied(submissions));
     });
@@ -238,7 +238,7 @@ export class Jobs<Em extends EntityManager = EntityManager> {
   submit(submission: Submission): Promise<StageResult>;
   /** Several at once, all or nothing: answers by position. */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
-  async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+  async submit(...given: readonly unknown[]): Promise<StageResult | StageResult[]> {
     return oneOrSeveral(given, this.#accepted, submissions => {
       this.#refuseTransaction('submit()', 'Use `stage(em, …)` there.');
       return this.#submit(this.#tracing.applied(submissions));

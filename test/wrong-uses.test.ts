@@ -82,6 +82,8 @@ const noOptions: WrongUse[] = [
   ['a number for wait()', 'options', ({ scope }) => scope.wait('a', 1000)],
   ['null for list()', 'options', ({ admin }) => admin.list(null)],
   ['nothing for cancelAll()', 'options', ({ admin }) => admin.cancelAll({})],
+  ['nothing for deadLetters.retry()', 'options', ({ deadLetters }) => deadLetters.retry({})],
+  ['nothing for deadLetters.resurrect()', 'options', ({ deadLetters }) => deadLetters.resurrect({})],
   ['null for pause()', 'options', ({ queues }) => queues.pause('mail', null)],
   ['nothing for upsert()', 'options', ({ recurring }) => recurring.upsert('a')],
   ['a list for replaceAll()', 'jobs', ({ recurring }) => recurring.replaceAll([daily])],
@@ -216,6 +218,22 @@ forEachDriver(driver => {
     });
 
     await expect(add).rejects.toMatchObject({ code: 'INVALID_MESSAGE', field: 'sendbefore' });
+  });
+
+  test('a second submission that is no part of a list is refused, and none is stored', async () => {
+    const [first, second] = [sendMail.create({}), sendMail.create({})];
+    const { jobs, unitOfWork, orm } = host;
+    type UntypedUnit = { stage(...submissions: unknown[]): unknown };
+
+    for (const call of [
+      () => jobs.submit(first, second),
+      () => orm.em.fork().transactional(em => jobs.stage(em, first, second) as Promise<unknown>),
+      () => unitOfWork.execute((unit: UntypedUnit) => unit.stage(first, second)),
+      () => (new MemoryJobs() as unknown as Host['jobs']).submit(first, second),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'INVALID_SUBMISSION', field: 'submissions' });
+    }
+    expect(await host.admin.list()).toMatchObject({ jobs: [] });
   });
 
   test('options that hold nothing are as good as none', async () => {

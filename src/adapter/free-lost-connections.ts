@@ -26,7 +26,7 @@ const watched = new WeakSet<object>();
  */
 export async function freeLostConnections(em: EntityManager): Promise<void> {
   const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<object> };
-  // A driver that gives none, or none now, says so with the next statement.
+  // A driver that gives none says so with the next statement; the pool of a Kysely that the host made is the host's to look after.
   const client = await connection.getNativeClient?.().catch(() => undefined);
 
   if (client !== undefined && !watched.has(client)) {

@@ -18,11 +18,20 @@ import { sql, type Statement } from './sql/statement.ts';
 /** Plans are made anew so often: one that was right for an empty table reads a grown one whole. */
 const planFor: Micros = 5_000_000;
 
+/** Each costs every connection's process some 50 KB, and a host that stages in many schemas has a text for each of them. */
+const maxStatements = 100;
+
 const backendPid = sql`select pg_backend_pid() as pid`;
 
 /** The pool of `pg`: the connections in it, and which process of the server each was told that it speaks to. */
 interface Pool {
   readonly _clients?: ReadonlyArray<{ readonly processID?: number | null }>;
+}
+
+/** What `pg` takes; it writes the values into the object that it is given, so each execution has its own. */
+interface NamedQuery {
+  readonly name: string;
+  readonly text: string;
 }
 
 /**
@@ -34,7 +43,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
   readonly #connection: KyselyConnection | null;
   readonly #clock: Clock;
   readonly #isTrusted: boolean;
-  readonly #queries = new Map<string, { readonly name: string; readonly text: string }>();
+  readonly #queries = new Map<string, NamedQuery>();
   readonly #plannedAt = new WeakMap<RawConnection, number>();
   #state: 'unknown' | 'on' | 'off';
 
@@ -51,13 +60,14 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     if (this.#state === 'unknown') {
       this.#state = (await this.#arePossible(on)) ? 'on' : 'off';
     }
-    if (this.#state === 'off' || !isLeftAlone(this.#em, statement)) {
+    const query = this.#state === 'on' ? this.#queryFor(statement.sql) : null;
+    if (query === null || !isLeftAlone(this.#em, statement)) {
       return asText();
     }
 
     try {
       return await onConnection(this.#em, this.#connection!, statement, on, connection =>
-        this.#execute(connection, statement),
+        this.#execute(connection, query, statement.params),
       );
     } catch (error) {
       if (!isPreparedRefused(error)) {
@@ -73,7 +83,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     return asText();
   }
 
-  async #execute(connection: RawConnection, statement: Statement): Promise<Row[]> {
+  async #execute(connection: RawConnection, query: NamedQuery, params: Statement['params']): Promise<Row[]> {
     const now = this.#clock.now();
     const plannedAt = this.#plannedAt.get(connection);
     if (plannedAt === undefined) {
@@ -83,13 +93,17 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
       await connection.executeQuery({ sql: 'discard plans', parameters: [] });
     }
 
-    return (await connection.executeQuery({ sql: this.#queryFor(statement.sql), parameters: statement.params })).rows;
+    return (await connection.executeQuery({ sql: { ...query }, parameters: params })).rows;
   }
 
-  /** The text says all: another one is another statement, whoever else prepares on the same connection. */
-  #queryFor(statement: string) {
+  /** The text says all: another one is another statement, whoever else prepares on the same connection. Null: there are too many. */
+  #queryFor(statement: string): NamedQuery | null {
     let query = this.#queries.get(statement);
     if (query === undefined) {
+      if (this.#queries.size === maxStatements) {
+        return null;
+      }
+
       let place = 0;
       const text = statement.replaceAll('?', () => `$${++place}`);
       query = { name: `durable_job_${createHash('sha256').update(text).digest('hex').slice(0, 24)}`, text };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTransient } from './database-errors.ts';
+import { isPreparedRefused, isTransient } from './database-errors.ts';
 
 const maxTries = 40;
 const shortestMs = 5;
@@ -7,7 +7,8 @@ const longestMs = 200;
 
 /**
  * Runs one of the library's own transactions, again when the database gave it up in favour of another (deadlock,
- * serialization failure, a SQLite file that another process writes to). About six seconds at the most; a transaction of the
+ * serialization failure, a SQLite file that another process writes to), or refused a prepared statement, which is text from then on.
+ * About six seconds at the most; a transaction of the
  * host's is never repeated.
  *
  * @param random a source of numbers from 0 to 1; without it two rivals would meet again and again
@@ -17,7 +18,7 @@ export async function retryTransient<T>(work: () => Promise<T>, random: () => nu
     try {
       return await work();
     } catch (error) {
-      if (attempt >= maxTries || !isTransient(error)) {
+      if (attempt >= maxTries || !(isTransient(error) || isPreparedRefused(error))) {
         throw error;
       }
     }

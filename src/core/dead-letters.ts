@@ -85,15 +85,18 @@ export function deadLettersOf(
       return Object.freeze(Object.fromEntries(counts.map(({ reason, count }) => [reason, count])));
     },
     retry: async (filter: DeadLetterFilter, options: BulkOptions) => {
-      const { actor } = options;
-      const retry = async (job: JobSnapshot) => isBack(await retryAndTell(store, events, job, { actor }));
-      return bulk(store, enterWith('retry', filter), options, retry, hasStartsLeft);
+      return bulk(
+        store,
+        enterWith('retry', filter),
+        options,
+        async job => isBack(await retryAndTell(store, events, job, { actor: options.actor })),
+        hasStartsLeft,
+      );
     },
     resurrect: async (filter: DeadLetterFilter, options: BulkOptions) => {
-      const { actor } = options;
-      return bulk(store, enterWith('resurrect', filter), options, async job =>
-        isBack(await resurrectAndTell(store, events, job, { actor })),
-      );
+      return bulk(store, enterWith('resurrect', filter), options, async job => {
+        return isBack(await resurrectAndTell(store, events, job, { actor: options.actor }));
+      });
     },
     purge: async (filter: DeadLetterFilter, options: BulkOptions) => {
       const found = enterWith('purge', filter);

@@ -128,7 +128,7 @@ export class MemoryJobs {
   submit(submission: Submission): Promise<StageResult>;
   /** Several at once, all or nothing: answers by position. */
   submit(submissions: readonly Submission[]): Promise<StageResult[]>;
-  async submit(given: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+  async submit(...given: readonly unknown[]): Promise<StageResult | StageResult[]> {
     return oneOrSeveral(given, this.#accepted, async submissions => {
       const results = await this.store.submit(this.#tracing.applied(submissions));
       tellStaged(this.#executorHost.events, createdOf(results));

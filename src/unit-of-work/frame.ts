@@ -1,6 +1,7 @@
 import { TransactionContext, type EntityManager } from '@mikro-orm/core';
 import { EntityManagerMismatchError } from '../core/errors.ts';
 import type { Message, OutboxOptions } from '../core/message.ts';
+import { refuseOthers } from '../core/one-or-several.ts';
 import type { StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import type { UnitOfWorkDependencies } from './dependencies.ts';
@@ -64,7 +65,9 @@ export class Frame<Em extends EntityManager> {
         return currentEm();
       },
       signal: this.signal,
-      stage: ((submissions: Submission | readonly Submission[]) => this.#stageAll(submissions)) as Unit<Em>['stage'],
+      stage: ((submissions: Submission | readonly Submission[], ...others: unknown[]) => {
+        return this.#stageAll(submissions, others);
+      }) as Unit<Em>['stage'],
       outbox: Object.freeze({
         add: (message: Message, options?: OutboxOptions) => this.#addMessage(message, options),
       }),
@@ -76,8 +79,12 @@ export class Frame<Em extends EntityManager> {
     return this.#running.em;
   }
 
-  #stageAll(submissions: Submission | readonly Submission[]): Promise<StageResult | StageResult[]> {
+  #stageAll(
+    submissions: Submission | readonly Submission[],
+    others: readonly unknown[],
+  ): Promise<StageResult | StageResult[]> {
     return this.#attempt('unit.stage()', async () => {
+      refuseOthers(others);
       const isBatch = Array.isArray(submissions);
       const batch = (isBatch ? submissions : [submissions]) as readonly Submission[];
       const results = batch.length === 0 ? [] : await this.#stage(this.#running.em, batch);

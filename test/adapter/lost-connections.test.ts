@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { defineJob, jobEntities, Jobs } from '../../src/index.ts';
-import { createOrm, dbNameOf, dropOrm, openOrm } from '../support/orm.ts';
+import { createOrm, dbNameOf, dropOrm, mikroOrmMajor, openOrm } from '../support/orm.ts';
 
 const nothing = defineJob<object>()({ name: 'nothing' });
 
@@ -25,3 +25,20 @@ test('connections that are cut inside transactions give their slots back to the 
   await executor.stop();
   await dropOrm(orm);
 });
+
+if (mikroOrmMajor === 7) {
+  test('jobs run on connections of the host', async () => {
+    const orm = await createOrm('postgresql', [...jobEntities]);
+    const kysely = (orm.em as unknown as { getKysely(): object }).getKysely();
+    const theirs = await openOrm('postgresql', [...jobEntities], { dbName: dbNameOf(orm), driverOptions: kysely });
+    const jobs = new Jobs({ orm: theirs, notifications: false });
+    const executor = jobs.executor({ concurrency: 2, handlers: [jobs.handler(nothing, () => 'done')] });
+
+    await executor.start();
+    const { job } = await jobs.submit(nothing.create({}));
+
+    await expect(jobs.scope('').wait(job.id, { timeout: '30s' })).resolves.toMatchObject({ state: 'succeeded' });
+    await executor.stop();
+    await dropOrm(orm);
+  });
+}

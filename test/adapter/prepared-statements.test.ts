@@ -150,6 +150,39 @@ forEachDriver(driver => {
       });
     }
 
+    test('a transaction of the library that meets a forgotten statement is repeated by the library', async () => {
+      const jobs = await jobsWith();
+      await useAll(jobs);
+      await jobs.queues.limit('default', 5);
+      const executorId = randomUUID();
+      await jobs.store.register(anExecutor({ id: executorId }));
+      await jobs.submit(aSubmission());
+      await orm.em.fork().execute('deallocate all');
+
+      const { attempts } = await jobs.store.claim(aClaim({ executorId }));
+
+      expect(attempts.length).toBe(1);
+    });
+
+    test('a host that stages in many schemas has a hundred statements prepared on a connection, and no more', async () => {
+      const jobs = await jobsWith();
+      const schemas = Array.from({ length: 102 }, (_, index) => `tenant_${index}`);
+      await orm.em
+        .fork()
+        .execute(
+          schemas
+            .map(name => `create schema ${name}; create table ${name}.durable_job (like durable_job including all);`)
+            .join(''),
+        );
+
+      for (const schema of schemas) {
+        const staged = orm.em.fork({ schema }).transactional(em => jobs.stage(em, aSubmission()));
+        await expect(staged).resolves.toMatchObject({ created: true });
+      }
+
+      expect((await namesOf(orm)).length).toBe(mikroOrmMajor === 7 ? 100 : 0);
+    });
+
     test('a transaction that fails for a forgotten statement works when it is repeated', async () => {
       const jobs = await jobsWith();
       const stageOne = () => orm.em.fork().transactional(em => jobs.stage(em, aSubmission()));
