@@ -79,11 +79,10 @@ export class Completion<Em> {
   }
 
   async #commit<T extends string | void>(em: Em, work: (em: Em) => Promise<T>): Promise<T> {
-    this.#run.beginCompleting();
-    const { cut } = this.#run;
+    const cut = this.#run.beginCompleting();
 
     try {
-      const settle = (store: Pick<JobStore, 'settle'>, value: T) => this.#settle(store, value);
+      const settle = (store: Pick<JobStore, 'settle'>, value: T) => this.#settle(store, value, cut);
       const result = await this.#environment.transactional(em, work, settle, cut);
       this.#isCommitted = true;
       this.#run.end();
@@ -100,8 +99,8 @@ export class Completion<Em> {
   }
 
   /** Throws for everything but success, so that the transaction is rolled back. */
-  async #settle(store: Pick<JobStore, 'settle'>, value: unknown): Promise<void> {
-    this.#run.cut.throwIfAborted();
+  async #settle(store: Pick<JobStore, 'settle'>, value: unknown, cut: AbortSignal): Promise<void> {
+    cut.throwIfAborted();
     this.#run.beginSettling();
     const settlement = this.#decide({ kind: 'returned', value });
     if (settlement.outcome !== 'succeeded') {

@@ -13,7 +13,7 @@ export class RunningAttempt {
   #isOver = false;
   #isCompleting = false;
   #isSettling = false;
-  #cut = new AbortController();
+  #cut: AbortController | null = null;
 
   constructor(attempt: Attempt) {
     this.attempt = attempt;
@@ -47,14 +47,6 @@ export class RunningAttempt {
     return this.#isSettling;
   }
 
-  /**
-   * Fires when `job.transactional` is at work and can't complete the job any more: its time is up, a cancel was requested, the job is
-   * lost. Not for a stop: until its grace is over, when the job is lost, the work may end.
-   */
-  get cut(): AbortSignal {
-    return this.#cut.signal;
-  }
-
   wasAborted(why: AbortWhy): boolean {
     return this.#aborts.has(why);
   }
@@ -72,7 +64,7 @@ export class RunningAttempt {
     }
     this.#controller.abort(reason);
     if (why !== 'stopped') {
-      this.#cut.abort(reason);
+      this.#cut?.abort(reason);
     }
 
     return reason;
@@ -89,10 +81,17 @@ export class RunningAttempt {
     this.#timeout = setTimeout(() => this.abort('timed_out'), ms);
   }
 
-  /** What was aborted before doesn't cut it: a handler that begins it after its time may still save what it has. */
-  beginCompleting(): void {
+  /**
+   * What was aborted before doesn't cut it: a handler that begins it after its time may still save what it has.
+   *
+   * @returns fires when it can't complete the job any more: its time is up, a cancel was requested, the job is lost. Not for a stop: until
+   *   its grace is over, when the job is lost, the work may end.
+   */
+  beginCompleting(): AbortSignal {
     this.#isCompleting = true;
     this.#cut = new AbortController();
+
+    return this.#cut.signal;
   }
 
   /** From here on the database decides. */
