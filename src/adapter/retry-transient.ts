@@ -6,10 +6,9 @@ const shortestMs = 5;
 const longestMs = 200;
 
 /**
- * Runs one of the library's own transactions, again when the database gave it up in favour of another (deadlock,
- * serialization failure, a SQLite file that another process writes to), or refused a prepared statement, which is text from then on.
- * About six seconds at the most; a transaction of the
- * host's is never repeated.
+ * Runs one of the library's own transactions, again when the database gave it up in favour of another (deadlock, serialization failure, a
+ * SQLite file that another process writes to), or refused a prepared statement, which is text from then on. About six seconds at the
+ * most; a transaction of the host's is never repeated.
  *
  * @param random a source of numbers from 0 to 1; without it two rivals would meet again and again
  */
