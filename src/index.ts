@@ -11,7 +11,7 @@ export {
 } from './core/definition.ts';
 export type { Duration } from './core/duration.ts';
 export type { Identity, OnInterrupt, Submission, SubmissionOptions } from './core/submission.ts';
-export type { RetryPolicy } from './core/retry-policy.ts';
+export type { ResolvedRetryPolicy, RetryPolicy } from './core/retry-policy.ts';
 export type { StandardSchema } from './core/standard-schema.ts';
 export type { JobKey } from './core/job-key.ts';
 export {
@@ -123,7 +123,8 @@ export type {
   StoreCapabilities,
   StoreHint,
 } from './core/store.ts';
-export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement } from './core/attempt.ts';
+export type { Attempt, AttemptRef, Progress, RunningAttempt, Settlement, SettlementOutcome } from './core/attempt.ts';
+export type { DueLane } from './core/due-lane.ts';
 export type {
   Backlog,
   ExecutorSnapshot,
@@ -149,7 +150,7 @@ export type { ClaimKeyAnswer, IdempotencyStore } from './core/idempotency.ts';
 export type { QueueSettings, QueueStore } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';
-export type { Firing, JobTemplate, Overlap, RecurringStore, RecurringUpsert } from './core/recurring.ts';
+export type { Firing, JobTemplate, Overlap, RecurringStore, RecurringUpsert, Resumption } from './core/recurring.ts';
 export type {
   OccurrencesOption,
   RecurringControl,

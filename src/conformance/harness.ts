@@ -20,9 +20,10 @@ export interface Harness {
 
 /**
  * `severalHandles`: `open()` gives another store on the same storage, with connections of its own. `deleteAttempt` and
- * `deleteJob`: `faults` can take away one row behind the store's back, as a person with a database client can.
+ * `deleteJob`: `faults` can take away one row behind the store's back, as a person with a database client can. `wakeUp`: its
+ * stores call listeners, as `capabilities.wakeUp` says, which is not `none`.
  */
-export const abilities = ['severalHandles', 'deleteAttempt', 'deleteJob'] as const;
+export const abilities = ['severalHandles', 'deleteAttempt', 'deleteJob', 'wakeUp'] as const;
 export type Ability = (typeof abilities)[number];
 
 /** The four contracts of one store. */

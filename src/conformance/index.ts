@@ -6,7 +6,15 @@ export { factGroups, facts } from './facts.ts';
 export { fact, group, type Fact, type FactContext, type FactGroup } from './fact.ts';
 export { abilities, type Ability, type Handle, type Harness, type Subject } from './harness.ts';
 export { ManualClock } from './manual-clock.ts';
-export { factsOn, report, runFacts, type BoundFact, type FactResult, type RunOptions } from './run-facts.ts';
+export {
+  factsOn,
+  report,
+  runFacts,
+  type BoundFact,
+  type FactResult,
+  type FactsOptions,
+  type RunOptions,
+} from './run-facts.ts';
 export {
   aClaim,
   aFiring,

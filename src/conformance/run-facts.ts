@@ -1,3 +1,7 @@
+import { AssertionError } from 'node:assert/strict';
+import { inspect } from 'node:util';
+import { durationMs, type Duration } from '../core/duration.ts';
+import { InvalidOptionError } from '../core/errors.ts';
 import type { Fact } from './fact.ts';
 import { facts as allFacts } from './facts.ts';
 import type { Ability, Harness } from './harness.ts';
@@ -10,15 +14,33 @@ export interface BoundFact {
   readonly run: () => Promise<void>;
 }
 
-/** All facts for one harness, in order; those that it can't examine say so. */
-export function factsOn(harness: Harness, facts: readonly Fact[] = allFacts): BoundFact[] {
+export interface FactsOptions {
+  /**
+   * How long one fact may take: a store with a call that never resolves fails the fact, which is named, and doesn't stop the
+   * others. What it waits for is not ended, nor is its subject closed. Between 1 ms and 24 days. @default '30s'
+   */
+  readonly timeLimit?: Duration;
+}
+
+/**
+ * All facts for one harness, in order; those that it can't examine say so.
+ *
+ * @throws InvalidOptionError when the time limit is none
+ */
+export function factsOn(
+  harness: Harness,
+  facts: readonly Fact[] = allFacts,
+  { timeLimit = '30s' }: FactsOptions = {},
+): BoundFact[] {
+  const limitMs = timeLimitMs(timeLimit);
+
   return facts.map(fact => {
     const leftOut = whyLeftOut(fact, harness);
 
     return Object.freeze({
       title: fact.title,
       leftOut,
-      run: () => (leftOut === null ? fact.run(harness) : Promise.reject(new Error(leftOut))),
+      run: () => (leftOut === null ? inTime(fact, harness, limitMs) : Promise.reject(new Error(leftOut))),
     });
   });
 }
@@ -31,16 +53,24 @@ export interface FactResult {
   readonly why: unknown;
 }
 
-export interface RunOptions {
+export interface RunOptions extends FactsOptions {
   /** Only facts whose title contains this text, or matches this pattern. */
   readonly only?: string | RegExp;
 }
 
-/** Examines a store without a test runner: one fact after the other, each on a fresh subject. Never rejects for a fact. */
-export async function runFacts(harness: Harness, { only = '' }: RunOptions = {}): Promise<FactResult[]> {
-  const chosen = factsOn(harness).filter(({ title }) => {
+/**
+ * Examines a store without a test runner: one fact after the other, each on a fresh subject. Never rejects for a fact.
+ *
+ * @throws InvalidOptionError when no fact has a title such as `only` says, or the time limit is none
+ */
+export async function runFacts(harness: Harness, { only = '', ...options }: RunOptions = {}): Promise<FactResult[]> {
+  const chosen = factsOn(harness, allFacts, options).filter(({ title }) => {
     return typeof only === 'string' ? title.includes(only) : title.search(only) >= 0;
   });
+  if (chosen.length === 0) {
+    throw new InvalidOptionError('only', 'be in the title of a fact', only);
+  }
+
   const results: FactResult[] = [];
 
   for (const { title, leftOut, run } of chosen) {
@@ -72,29 +102,63 @@ async function resultOf(title: string, run: () => Promise<void>): Promise<FactRe
   }
 }
 
+function timeLimitMs(timeLimit: Duration): number {
+  const ms = durationMs(timeLimit, 'timeLimit');
+  // Longer than a timer can wait, it would be over at once.
+  if (ms < 1 || ms > 2 ** 31 - 1) {
+    throw new InvalidOptionError('timeLimit', 'be between 1 ms and 24 days', timeLimit);
+  }
+
+  return ms;
+}
+
+/** The timer is what keeps a process alive that waits for nothing but an answer which never comes. */
+async function inTime(fact: Fact, harness: Harness, limitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const isOver = new Promise<never>((_, reject) => {
+    const why = `"${fact.title}" has not ended in ${limitMs} ms: a call never resolves, or \`timeLimit\` is too short`;
+    timer = setTimeout(() => reject(new AssertionError({ message: why, stackStartFn: inTime })), limitMs);
+  });
+
+  try {
+    await Promise.race([fact.run(harness), isOver]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 function whyLeftOut({ needs }: Fact, { abilities }: Harness): string | null {
   const missing: Ability[] = needs.filter(ability => !abilities.includes(ability));
   return missing.length === 0 ? null : `the harness lacks ${missing.join(' and ')}`;
 }
 
-/** What is read of an `AssertionError`, or of whatever was thrown. */
-interface Failure {
-  readonly message?: string;
-  readonly operator?: string;
-  readonly actual?: unknown;
-  readonly expected?: unknown;
-}
-
 function indented(why: unknown): string {
-  return textOf(why).replaceAll(/^/gm, '          ');
+  return textOf(why).replaceAll(/^(?=.)/gm, '          ');
 }
 
-/** With both values also where a message of ours stands in place of them, as it does on older versions of Node. */
+/** What an assertion says, and of anything else that was thrown also where. */
 function textOf(why: unknown): string {
-  const { message = String(why), operator = '', actual, expected } = why as Failure;
-  const isComparison = operator.endsWith('trictEqual') && !message.includes('actual') && !message.includes(' !== ');
+  return isAssertionError(why) ? textOfAssertion(why) : inspect(why);
+}
 
-  return isComparison ? `${message}: expected ${shown(expected)}, got ${shown(actual)}` : message;
+/** Which of two plain values was expected is said here; the message of older versions of Node has neither, if it is ours. */
+function textOfAssertion({ message, generatedMessage, operator, actual, expected }: AssertionError): string {
+  const isComparison = operator === 'strictEqual' || operator === 'deepStrictEqual';
+  const isPlain = !isObject(actual) && !isObject(expected);
+  if (!isComparison || (!isPlain && message.includes('actual'))) {
+    return message;
+  }
+
+  const values = `expected ${shown(expected)}, got ${shown(actual)}`;
+  return generatedMessage ? values : `${message.split('\n', 1)[0]}: ${values}`;
+}
+
+function isAssertionError(why: unknown): why is AssertionError {
+  return (why as { code?: unknown } | null | undefined)?.code === 'ERR_ASSERTION';
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
 }
 
 function shown(value: unknown): string {

@@ -39,7 +39,7 @@ export interface JobStore {
 
   /**
    * Declares executors dead whose lease is not later than now, each by exactly one caller, and recovers the attempts of
-   * executors that are dead or stopped, at most `limit`, as their jobs declare, reason `lease_lapsed`.
+   * executors that are not active, be they dead, stopped or unknown, at most `limit`, as their jobs declare, reason `lease_lapsed`.
    */
   recoverLapsed(limit: number): Promise<RecoverLapsedAnswer>;
 

@@ -56,7 +56,7 @@ export const layers: readonly Layer[] = [
     name: 'conformance',
     path: 'src/conformance/',
     layers: ['core'],
-    packages: ['node:assert/strict'],
+    packages: ['node:assert/strict', 'node:util'],
   },
   {
     // sees no EntityManager either: jobs lend it what it works on

@@ -6,7 +6,7 @@ import type { OpenHarness } from './mikro-orm-harness.ts';
 export function memoryHarness(): OpenHarness {
   return {
     name: 'memory',
-    abilities: ['severalHandles', 'deleteAttempt', 'deleteJob'],
+    abilities: ['severalHandles', 'deleteAttempt', 'deleteJob', 'wakeUp'],
     create: async () => {
       const clock = new ManualClock();
       const database = new MemoryDatabase();

@@ -41,7 +41,7 @@ export async function mikroOrmHarness(driver: Driver, { file = false } = {}): Pr
 
   return {
     name: `${driver}${file ? ' file' : ''}`,
-    abilities: ['severalHandles', 'deleteAttempt', 'deleteJob'],
+    abilities: ['severalHandles', 'deleteAttempt', 'deleteJob', 'wakeUp'],
     create: async () => {
       const clock = new ManualClock();
       let opened = 0;

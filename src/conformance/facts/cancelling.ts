@@ -69,10 +69,10 @@ export const cancelling = group('Cancelling', [
   (['queued', 'awaiting', 'running'] as const).map(state =>
     fact(`cancelling again a job that was ${state} changes nothing and answers the same`, async on => {
       const key = await aJobIn(on, state);
-      const first = await on.store.cancel(key, { reason: 'first' });
+      const first = await on.store.cancel(key, { reason: 'first', actor: 'ann' });
       on.clock.advance(5000);
 
-      const second = await assertUnchanged(on, key, () => on.store.cancel(key, { reason: 'second' }));
+      const second = await assertUnchanged(on, key, () => on.store.cancel(key, { reason: 'second', actor: 'bob' }));
 
       assert.equal(second, first);
     }),
@@ -84,7 +84,7 @@ export const cancelling = group('Cancelling', [
       fact(`a job that is ${state} is not cancelled`, async on => {
         const key = await aJobIn(on, state);
 
-        assert.equal(await assertUnchanged(on, key, () => on.store.cancel(key, {})), 'finished');
+        assert.equal(await assertUnchanged(on, key, () => on.store.cancel(key, { actor: 'ann' })), 'finished');
       }),
     ),
 

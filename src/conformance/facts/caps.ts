@@ -1,6 +1,17 @@
 import { assert } from '../assert.ts';
-import { assertHas, assertUnchanged, idsOf, only, settled, started, startOf, stateOf, submitted } from '../arrange.ts';
-import { aClaim, anExecutor, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
+import {
+  aJobIn,
+  assertHas,
+  assertUnchanged,
+  idsOf,
+  only,
+  settled,
+  started,
+  startOf,
+  stateOf,
+  submitted,
+} from '../arrange.ts';
+import { aClaim, anExecutor, buildReport, keyOf, rescheduled, someSubmissions, succeeded } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
 
 const tomorrow = new Date('2030-01-02T00:00:00Z');
@@ -37,10 +48,26 @@ export const caps = group('Caps', [
   fact('a cap counts what all executors run, of every definition', async on => {
     await on.queues.setQueueLimit('mails', 2, null);
     await on.store.register(anExecutor({ id: 'other' }));
-    await startOf(on, await submitted(on, { queue: 'mails' }), 'other');
+    await started(on, { queue: 'mails', definition: buildReport }, 'other');
     await on.store.submit(someSubmissions(3, { queue: 'mails' }));
 
     assert.equal((await on.store.claim(aClaim())).attempts.length, 1);
+  }),
+
+  fact('a job that was moved to another queue counts below the cap of that one', async on => {
+    const moved = await aJobIn(on, 'failed', { queue: 'mails' });
+    await on.store.resurrect(moved, { queue: 'repairs' });
+    await startOf(on, moved);
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.queues.setQueueLimit('repairs', 1, null);
+    await on.store.submit([...someSubmissions(1, { queue: 'mails' }), ...someSubmissions(1, { queue: 'repairs' })]);
+
+    const { attempts } = await on.store.claim(aClaim());
+
+    assert.deepEqual(
+      attempts.map(({ queue }) => queue),
+      ['mails'],
+    );
   }),
 
   fact('a cap holds for its queue alone: what a full queue holds back blocks no other', async on => {

@@ -73,6 +73,17 @@ export const continuations = group('Continuations', [
     assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts), [child.id]);
   }),
 
+  fact('a job whose parents have succeeded is due since it was submitted, not since they ended', async on => {
+    const [parent, child] = await aFamily(on);
+    const { nextRunAt } = await jobOf(on, child);
+    assert.deepEqual(nextRunAt, on.clock.date());
+    on.clock.advance(5000);
+
+    await settled(on, succeeded(parent));
+
+    assertHas(await jobOf(on, child), { state: 'queued', nextRunAt });
+  }),
+
   fact('a job that has a not-before waits for it also after its parents', async on => {
     const parent = await started(on);
     const notBefore = new Date('2030-06-01T00:00:00Z');

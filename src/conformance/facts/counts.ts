@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import { defineJob } from '../../core/definition.ts';
 import type { JobFilter } from '../../core/queries.ts';
 import { aJobIn, settled, started, startOf, submitted } from '../arrange.ts';
 import { buildReport, failed, rescheduled, someSubmissions } from '../builders.ts';
@@ -7,17 +8,19 @@ import { fact, group, type FactContext } from '../fact.ts';
 const day = 86_400_000;
 
 export const counting = group('Counts', [
-  fact('jobs are counted by queue, definition and state', async on => {
+  fact('jobs are counted by queue, definition, version and state', async on => {
     await on.store.submit([
       ...someSubmissions(2),
       ...someSubmissions(3, { queue: 'slow' }),
       ...someSubmissions(1, { definition: buildReport }),
+      ...someSubmissions(4, { definition: defineJob<unknown>()({ name: 'mail.send', version: '2' }) }),
     ]);
     await aJobIn(on, 'failed');
 
     assert.deepEqual(await counted(on, {}), [
       { queue: 'default', name: 'mail.send', version: '1', state: 'failed', count: 1 },
       { queue: 'default', name: 'mail.send', version: '1', state: 'queued', count: 2 },
+      { queue: 'default', name: 'mail.send', version: '2', state: 'queued', count: 4 },
       { queue: 'default', name: 'report.build', version: '2', state: 'queued', count: 1 },
       { queue: 'slow', name: 'mail.send', version: '1', state: 'queued', count: 3 },
     ]);

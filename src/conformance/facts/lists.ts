@@ -59,6 +59,7 @@ export const lists = group('Lists of jobs', [
     let after: ListPosition | null = null;
     for (let page = await on.store.list({}, { after, limit: 1 }); page.length > 0;) {
       seen.push(...idsOf(page.map(({ job }) => job)));
+      assert.ok(seen.length <= jobs.length, `${seen.length} jobs on pages of one, but there are ${jobs.length}`);
       after = page.at(-1)!.position;
       page = await on.store.list({}, { after, limit: 1 });
     }

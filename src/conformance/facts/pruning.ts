@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { Attempt } from '../../core/attempt.ts';
 import type { JobKey } from '../../core/job-key.ts';
 import { finishedStates } from '../../core/states.ts';
 import type { PruneAnswer, PrunePolicy } from '../../core/store.ts';
@@ -63,16 +64,21 @@ export const pruning = group('Pruning', [
   ),
 
   fact('no more jobs are deleted at once than was asked for, those that ended first first', async on => {
-    const keys: JobKey[] = [];
+    const attempts: Attempt[] = [];
     for (let count = 0; count < 5; count++) {
       on.clock.advance(1000);
-      keys.push(await aJobIn(on, 'succeeded'));
+      attempts.push(await started(on));
+    }
+    // By when they ended they are the fourth, the last, the third, the first and the second.
+    for (const index of [3, 4, 2, 0, 1]) {
+      on.clock.advance(1000);
+      await settled(on, succeeded(attempts[index]!));
     }
     on.clock.advance(minuteInMs);
 
     assert.equal((await pruned(on, all(on), 3)).jobs, 3);
 
-    assert.deepEqual(await areThere(on, keys), [false, false, false, true, true]);
+    assert.deepEqual(await areThere(on, attempts.map(keyOf)), [true, true, false, false, false]);
     assert.equal((await pruned(on, all(on), 3)).jobs, 2);
     assert.equal((await pruned(on, all(on), 3)).jobs, 0);
   }),
@@ -99,6 +105,16 @@ export const pruning = group('Pruning', [
     assert.equal(await stateOf(on, child), 'queued');
     on.clock.advance(minuteInMs);
     assert.equal((await pruned(on, all(on))).jobs, 2);
+  }),
+
+  fact('a job that is queued stays as it is when the parent that it waited for is deleted', async on => {
+    const [parent, child] = await aFamily(on);
+    await settled(on, succeeded(parent));
+    on.clock.advance(minuteInMs);
+
+    await assertUnchanged(on, child, async () => {
+      assert.equal((await pruned(on, all(on))).jobs, 1);
+    });
   }),
 
   fact('a job whose interrupted parent is kept for it still starts when that one is retried and succeeds', async on => {

@@ -28,6 +28,18 @@ export const purging = group('Purging', [
     assert.deepEqual(await on.store.attempts(given), []);
   }),
 
+  fact('a purge leaves the jobs of the same ids in other scopes', async on => {
+    const mine = await aJobIn(on, 'failed', { scope: 'mine', id: 'same' });
+    const theirs = await aJobIn(on, 'failed', { scope: 'theirs', id: 'same' });
+
+    await assertUnchanged(on, theirs, async () => {
+      assert.equal(await on.store.purge([{ scope: '', id: 'same' }], ['failed']), 0);
+      assert.equal(await on.store.purge([mine], ['failed']), 1);
+    });
+
+    assert.equal(await on.store.get(mine), null);
+  }),
+
   fact('a job that is given twice is deleted once, and a purge of none deletes none', async on => {
     const key = await aJobIn(on, 'failed');
 

@@ -50,6 +50,18 @@ export const settlingAgain = group('Settling again', [
     });
   }),
 
+  outcomes.map(outcome =>
+    fact(`an attempt that was settled as ${outcome} is lost for every other token`, async on => {
+      const attempt = await started(on);
+      await settled(on, settlements[outcome](attempt));
+
+      const forged = { ...attempt, token: '00000000-0000-4000-8000-000000000000' };
+      const answer = await assertUnchanged(on, attempt, () => settled(on, settlements[outcome](forged)));
+
+      assert.deepEqual(answer, { answer: 'lost' });
+    }),
+  ),
+
   fact('a reschedule and a snooze are settled again with the same answer also after the next start', async on => {
     for (const end of [settlements.rescheduled, settlements.snoozed]) {
       const attempt = await started(on);

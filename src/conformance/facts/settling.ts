@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { Settlement } from '../../core/attempt.ts';
 import { dateOf } from '../../core/time.ts';
 import {
   assertHas,
@@ -223,6 +224,22 @@ export const settling = group('Settling', [
       ['first', 'second', null],
     );
   }),
+
+  (['rescheduled', 'failed', 'interrupted'] as const).map(outcome =>
+    fact(
+      `a settlement as ${outcome} without an error keeps the last one on the job, and has none on its attempt`,
+      async on => {
+        const job = await submitted(on);
+        await settled(on, rescheduled(await startOf(on, job), 0, { error: 'first' }));
+        const second = await startOf(on, job);
+
+        await settled(on, { ...settlements[outcome](second), error: null } as Settlement);
+
+        assertHas(await jobOf(on, job), { lastError: 'first' });
+        assertHas(await attemptOf(on, second), { error: null });
+      },
+    ),
+  ),
 
   fact('an error text of 8 KiB is kept whole', async on => {
     const attempt = await started(on);

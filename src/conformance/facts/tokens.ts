@@ -52,6 +52,16 @@ export const tokens = group('Tokens: one owner', [
     await assertFenced(on, { ...refOf(attempt), token: '00000000-0000-4000-8000-000000000000' });
   }),
 
+  fact('a token opens no other attempt of its job', async on => {
+    const first = await started(on);
+    await settled(on, settlements.rescheduled(first));
+    const second = await startOf(on, first);
+
+    for (const attempt of [1, 3]) {
+      await assertFenced(on, { ...refOf(second), attempt });
+    }
+  }),
+
   fact('the token of one job opens no other', async on => {
     const [mine, theirs] = [await started(on), await started(on)];
 

@@ -2,11 +2,13 @@ import { assert } from '../assert.ts';
 import {
   aJobIn,
   assertHas,
+  assertRejects,
   assertUnchanged,
   background,
   idsOf,
   jobOf,
   only,
+  settlements,
   started,
   startOf,
   stateOf,
@@ -111,6 +113,46 @@ export const uniqueKeys = group('Unique keys', [
     await on.store.retry(key, {});
 
     assertHas(only(await on.store.submit([aSubmission({ uniqueKey: 'k' })])), { created: true });
+  }),
+
+  (['succeeded', 'failed', 'interrupted'] as const).map(outcome =>
+    fact(
+      `a retried job that has ${outcome === 'interrupted' ? 'been ' : ''}${outcome} leaves its unique key with the job that holds it now`,
+      async on => {
+        const key = await aJobIn(on, 'failed', { uniqueKey: 'k' });
+        await on.store.retry(key, {});
+        const holder = await submitted(on, { uniqueKey: 'k' });
+
+        await on.store.settle([settlements[outcome](await startOf(on, key))]);
+
+        assert.equal(await holderOf(on, 'k'), holder.id);
+      },
+    ),
+  ),
+
+  fact('a retried job that is cancelled leaves its unique key with the job that holds it now', async on => {
+    const key = await aJobIn(on, 'failed', { uniqueKey: 'k' });
+    await on.store.retry(key, {});
+    const holder = await submitted(on, { uniqueKey: 'k' });
+
+    await on.store.cancel(key, {});
+
+    assert.equal(await holderOf(on, 'k'), holder.id);
+  }),
+
+  fact('a batch that is refused takes no unique key', async on => {
+    const known = await submitted(on, { payload: 'one' });
+    const orphan = aSubmission({ after: [{ scope: '', id: 'nobody' }] });
+
+    await assertRejects(
+      () => on.store.submit([aSubmission({ uniqueKey: 'a' }), aSubmission({ id: known.id, payload: 'two' })]),
+      'JOB_IDENTITY_CONFLICT',
+    );
+    await assertRejects(() => on.store.submit([aSubmission({ uniqueKey: 'b' }), orphan]), 'PARENT_NOT_FOUND');
+
+    for (const uniqueKey of ['a', 'b']) {
+      assertHas(only(await on.store.submit([aSubmission({ uniqueKey })])), { created: true });
+    }
   }),
 
   fact('a unique key is one in its scope, whatever the queue and the definition', async on => {

@@ -10,6 +10,7 @@ import {
   statesOf,
   submitted,
 } from '../arrange.ts';
+import { dateOf } from '../../core/time.ts';
 import { failed, interrupted, keyOf, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
@@ -35,6 +36,26 @@ export const waitingAgain = group('Retries of jobs with parents', [
     assertHas(await jobOf(on, child), { state: 'awaiting', failureReason: null, finishedAt: null });
     await settled(on, succeeded(await startOf(on, parent)));
     assert.equal(await stateOf(on, child), 'queued');
+  }),
+
+  fact('a retry that was put off and waits for parents is due at its instant, also after them', async on => {
+    const [parent, child] = await aFamily(on);
+    await on.store.cancel(child, {});
+    const at = on.clock.now() + 60_000_000;
+    assert.equal(await on.store.retry(child, { at }), 'awaiting');
+    on.clock.advance(5000);
+
+    await settled(on, succeeded(parent));
+
+    assertHas(await jobOf(on, child), { state: 'queued', nextRunAt: dateOf(at) });
+  }),
+
+  fact('a job that waits stays as it is when its parent is retried', async on => {
+    const [parent, child] = await aFamily(on);
+    await settled(on, interrupted(parent));
+    on.clock.advance(5000);
+
+    await assertUnchanged(on, child, () => on.store.retry(keyOf(parent), {}));
   }),
 
   fact('a retried job whose parent is interrupted waits for it', async on => {
