@@ -1,6 +1,10 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { checkedClock, systemClock, type Clock } from './core/clock.ts';
-import { checkedConnectionTimeout, checkedNotifications } from './core/connection-options.ts';
+import {
+  checkedConnectionTimeout,
+  checkedNotifications,
+  checkedPreparedStatements,
+} from './core/connection-options.ts';
 import type { Duration } from './core/duration.ts';
 import { InvalidOptionError } from './core/errors.ts';
 import { guardedLogger } from './core/guarded-logger.ts';
@@ -68,7 +72,7 @@ export function checkedOptions<Em extends EntityManager>(options: JobsOptions<Em
     clock: new SettableClock(checkedClock(clock)),
     logger: guardedLogger(checkedLogger(logger)),
     connectionTimeoutMs: checkedConnectionTimeout(connectionTimeout),
-    preparedStatements: options.preparedStatements,
+    preparedStatements: checkedPreparedStatements(options.preparedStatements),
     notifications: checkedNotifications(notifications),
   };
 }

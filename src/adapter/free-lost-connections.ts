@@ -1,5 +1,6 @@
 import type { EntityManager } from '@mikro-orm/core';
 import { noteDatabase } from '../entities/refuse-ended-transaction.ts';
+import { nativeClientOf } from './native-client.ts';
 
 interface Client {
   once(event: 'end', listener: () => void): void;
@@ -12,6 +13,7 @@ interface Pool {
 
 /** What we use of better-sqlite3. */
 interface SqliteDatabase {
+  readonly open: boolean;
   readonly inTransaction: boolean;
   exec(sql: string): unknown;
   prepare(sql: string): unknown;
@@ -25,9 +27,7 @@ const watched = new WeakSet<object>();
  * database has ended itself, as it may when the disk is full, and there is only that one. MikroORM 6 does it itself.
  */
 export async function freeLostConnections(em: EntityManager): Promise<void> {
-  const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<object> };
-  // A driver that gives none says so with the next statement; the pool of a Kysely that the host made is the host's to look after.
-  const client = await connection.getNativeClient?.().catch(() => undefined);
+  const client = await nativeClientOf(em);
 
   if (client !== undefined && !watched.has(client)) {
     watched.add(client);

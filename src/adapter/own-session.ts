@@ -47,7 +47,7 @@ export class OwnSession implements Session {
     this.#random = random;
     this.#prepared = prepared;
     this.#limit = limit;
-    this.#setup = like === undefined ? askedOnce(() => this.#setUp()) : like.#setup;
+    this.#setup = like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement))) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -83,12 +83,13 @@ export class OwnSession implements Session {
   }
 
   async #setUp(): Promise<DatabaseSetup> {
+    // Each time: an ORM that was closed and opened again has another pool.
     await freeLostConnections(this.#em);
-    return this.#dialect.setup(statement => this.#run(statement));
+    return this.#setup();
   }
 
   #askSetup(): Promise<DatabaseSetup> {
-    return this.#inTime(begun => this.#setup().finally(begun));
+    return this.#inTime(begun => this.#setUp().finally(begun));
   }
 
   #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T> {

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { nativeClientOf } from './native-client.ts';
 import type { Row, Run } from './session.ts';
 
 /** What we use of a `pg` client. */
@@ -85,8 +86,7 @@ export function onPool(em: EntityManager, otherwise: Run): Run {
   const platform = em.getPlatform() as unknown as { formatQuery(sql: string, params: readonly unknown[]): string };
 
   return async statement => {
-    const connection = em.getConnection('write') as unknown as { getNativeClient?(): Promise<Pool> };
-    const pool = await connection.getNativeClient?.().catch(() => undefined);
+    const pool = (await nativeClientOf(em)) as Pool | undefined;
 
     return pool === undefined
       ? otherwise(statement)

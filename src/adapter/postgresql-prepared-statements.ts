@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import type { Micros } from '../core/time.ts';
 import { isPreparedRefused } from './database-errors.ts';
+import { nativeClientOf } from './native-client.ts';
 import {
   isLeftAlone,
   kyselyConnectionOf,
@@ -115,9 +116,9 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
 
   /** A pooler tells of a process of its own making, and hands the next statement to any connection: the statement's plan is elsewhere. */
   async #arePossible(on: Kysely | undefined): Promise<boolean> {
-    const pool = (await this.#connection!.getNativeClient!().catch(() => null)) as Pool | null;
-    if (pool === null || this.#isTrusted) {
-      return pool !== null;
+    const pool = (await nativeClientOf(this.#em)) as Pool | undefined;
+    if (pool === undefined || this.#isTrusted) {
+      return pool !== undefined;
     }
 
     const [row] = await onConnection(this.#em, this.#connection!, backendPid, on, async connection => {

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { nativeClientOf } from './native-client.ts';
 import {
   isLeftAlone,
   kyselyConnectionOf,
@@ -52,7 +53,7 @@ export class SqlitePreparedStatements implements PreparedStatements {
   }
 
   async #database(): Promise<Database | null> {
-    const client = await this.#connection?.getNativeClient!().catch(() => null);
+    const client = await nativeClientOf(this.#em);
     return isBetterSqlite(client) ? client : null;
   }
 

@@ -11,6 +11,15 @@ export function checkedConnectionTimeout(timeout: Duration): number {
   return ms;
 }
 
+/** Undefined: unless a pooler stands in between. */
+export function checkedPreparedStatements(preparedStatements: unknown): boolean | undefined {
+  if (preparedStatements !== undefined && typeof preparedStatements !== 'boolean') {
+    throw new InvalidOptionError('preparedStatements', 'be true or false', preparedStatements);
+  }
+
+  return preparedStatements;
+}
+
 export function checkedNotifications(notifications: unknown): false | { readonly connectionString: string | null } {
   if (typeof notifications === 'boolean') {
     return notifications && { connectionString: null };

@@ -3,6 +3,8 @@ import { TransactionEndedError } from '../core/errors.ts';
 
 /** What better-sqlite3 tells of its one connection. */
 interface SqliteDatabase {
+  /** Not after `orm.close()`: an ORM that is opened again has another one. */
+  readonly open: boolean;
   readonly inTransaction: boolean;
 }
 
@@ -20,7 +22,8 @@ export function noteDatabase(em: EntityManager, database: SqliteDatabase): void 
  * @throws TransactionEndedError
  */
 export function refuseEndedTransaction(em: EntityManager): void {
-  if (databases.get(em.getConnection('write'))?.inTransaction === false) {
+  const database = databases.get(em.getConnection('write'));
+  if (database?.open && !database.inTransaction) {
     throw new TransactionEndedError();
   }
 }
