@@ -3,7 +3,7 @@ import type { Attempt } from '../../../src/core/attempt.ts';
 import type { JobKey } from '../../../src/core/job-key.ts';
 import { aClaim, aSubmission, someSubmissions, type TestJobs } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
-import { inParallel, race, useSeveralJobs } from './contention.ts';
+import { inParallel, openTransaction, race, useSeveralJobs } from './contention.ts';
 import {
   aRunningJob,
   countJobs,
@@ -49,6 +49,20 @@ forEachDriver(driver => {
     expect(new Set(claimed.map(({ token }) => token)).size).toBe(300);
     expect(await countJobs(on, 'running')).toBe(300);
   });
+
+  if (!isSqlite) {
+    test('a claim locks what it takes and nothing above: who comes meanwhile gets the rest', async () => {
+      await dueJobs(on, someSubmissions(10));
+      const first = await openTransaction(on);
+
+      const taken = await first.store.claim(aClaim({ executorId: 'executor-1', limit: 3 }));
+      const rest = await other(0).claim(aClaim({ executorId: 'executor-2', limit: 10 }));
+      await first.commit();
+
+      expect(taken.attempts).toHaveLength(3);
+      expect(rest.attempts).toHaveLength(7);
+    });
+  }
 
   test('of many who start one job at once, on connections of their own, one gets it', async () => {
     const keys = someSubmissions(isSqlite ? 5 : 20).map(keyOf);

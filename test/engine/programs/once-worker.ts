@@ -1,7 +1,8 @@
 import fs from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineJob, jobEntities, Jobs } from '../../../src/index.ts';
-import { closeOrm, openOrm, type Driver } from '../../support/orm.ts';
+import { openOrm, type Driver } from '../../support/orm.ts';
+import { runUntilTerminated, shortLease } from './run-until-terminated.ts';
 
 // An executor with a short lease, whose jobs do one thing outside of the database, once: two lines in a file, with a moment
 // between them. The job `hangs` never comes to the second one.
@@ -30,17 +31,7 @@ const executor = jobs.executor({
   name,
   concurrency: 4,
   pollInterval: 100,
-  progressInterval: 100,
-  renewEvery: 300,
-  lease: 3000,
-  clockSkew: 100,
-  maintenanceInterval: 200,
+  ...shortLease,
 });
 
-const terminated = new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
-
-await executor.start();
-console.log('started');
-await terminated;
-await executor.stop();
-await closeOrm(orm);
+await runUntilTerminated(executor, orm);

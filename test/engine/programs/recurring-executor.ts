@@ -1,5 +1,6 @@
 import { defineJob, jobEntities, Jobs } from '../../../src/index.ts';
-import { closeOrm, openOrm, type Driver } from '../../support/orm.ts';
+import { openOrm, type Driver } from '../../support/orm.ts';
+import { runUntilTerminated } from './run-until-terminated.ts';
 
 // Fires what is recurring and runs nothing, until it is told to end.
 const [driver, dbName] = process.argv.slice(2) as [Driver, string];
@@ -12,11 +13,5 @@ const executor = jobs.executor({
   maintenanceInterval: 100,
 });
 
-const terminated = new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
-
-await executor.start();
-console.log('started');
-await terminated;
-await executor.stop();
-await closeOrm(orm);
+await runUntilTerminated(executor, orm);
 console.log('stopped');

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AttemptAbortedError, defineJob, jobEntities, Jobs } from '../../../src/index.ts';
-import { closeOrm, openOrm, type Driver, type TestOrm } from '../../support/orm.ts';
+import { openOrm, type Driver, type TestOrm } from '../../support/orm.ts';
+import { runUntilTerminated, shortLease } from './run-until-terminated.ts';
 
 // An executor with a short lease. Each job leaves one row in `effect`, in the transaction that settles it. `slow` jobs wait
 // inside that transaction for SIGUSR2, `held` ones for their signal; the first start of a `busy` one keeps the thread until a file is there.
@@ -49,20 +50,10 @@ const executor = jobs.executor({
   queues: ['default', name],
   concurrency: 4,
   pollInterval: 200,
-  progressInterval: 100,
-  renewEvery: 300,
-  lease: 3000,
-  clockSkew: 100,
-  maintenanceInterval: 200,
+  ...shortLease,
 });
 
-const terminated = new Promise<void>(resolve => process.once('SIGTERM', () => resolve()));
-
-await executor.start();
-console.log('started');
-await terminated;
-await executor.stop();
-await closeOrm(orm);
+await runUntilTerminated(executor, orm);
 
 async function leaveEffect(em: TestOrm['em'], job: { id: string; attempt: number }): Promise<void> {
   await em.execute(`insert into effect (job_id, attempt, worker) values ('${job.id}', ${job.attempt}, '${name}')`);
