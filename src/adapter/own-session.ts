@@ -82,14 +82,12 @@ export class OwnSession implements Session {
     return hasWaitingRead ? this.atomically(run => run(statement)) : this.#run(statement);
   }
 
-  async #setUp(): Promise<DatabaseSetup> {
-    // Each time: an ORM that was closed and opened again has another pool.
-    await freeLostConnections(this.#em);
-    return this.#setup();
-  }
-
   #askSetup(): Promise<DatabaseSetup> {
-    return this.#inTime(begun => this.#setUp().finally(begun));
+    return this.#inTime(async begun => {
+      // Each time: an ORM that was closed and opened again has another client.
+      await freeLostConnections(this.#em);
+      return this.#setup().finally(begun);
+    });
   }
 
   #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T> {
