@@ -10,6 +10,7 @@ export function ownedAttempts(t: Tables, attempts: readonly AttemptKeyRow[]): St
   return sql`
     asked as materialized (
       select * from json_to_recordset(${JSON.stringify(attempts)}::json) as o(scope_hash varchar, id varchar, ordinal integer, token varchar)
+      limit ${attempts.length}
     ),
     owned as materialized (
       select asked.*, j.cancel_requested_at, j.on_interrupt, j.attempt_count, j.attempt_limit, j.revision

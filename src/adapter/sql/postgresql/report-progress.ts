@@ -9,6 +9,7 @@ export function reportProgress(t: Tables, reports: readonly ProgressReportRow[])
       select * from json_to_recordset(${JSON.stringify(reports)}::json) as r(
         scope_hash varchar, id varchar, ordinal integer, token varchar, new_progress integer, new_message text
       )
+      limit ${reports.length}
     ),
     owned as materialized (
       select r.*

@@ -10,6 +10,7 @@ import { mayBeParent } from './may-be-parent.ts';
  * jobs: a job whose attempt row is gone is not touched. Says which of the ended may be somebody's parents.
  *
  * Only a running job has a token. Asked for the state as well, the planner would read all that runs, and ran, instead of the keys.
+ * The limit is the planner's too: without it, it expects a hundred rows and reads a table of some ten thousand jobs whole.
  */
 export function settleAttempts(t: Tables, settlements: readonly SettlementRow[], now: Micros): Statement {
   return prepared(sql`
@@ -19,10 +20,13 @@ export function settleAttempts(t: Tables, settlements: readonly SettlementRow[],
         when o.outcome in ('rescheduled', 'snoozed') then 'queued'
         else o.outcome
       end as new_state
-      from json_to_recordset(${JSON.stringify(settlements)}::json) as o(
-        scope_hash varchar, id varchar, ordinal integer, token varchar, outcome varchar, new_progress integer,
-        new_message text, new_result_ref text, new_reason varchar, new_error text, new_next_run_at bigint
-      )
+      from (
+        select * from json_to_recordset(${JSON.stringify(settlements)}::json) as x(
+          scope_hash varchar, id varchar, ordinal integer, token varchar, outcome varchar, new_progress integer,
+          new_message text, new_result_ref text, new_reason varchar, new_error text, new_next_run_at bigint
+        )
+        limit ${settlements.length}
+      ) as o
       join ${t.job} j on j.scope_hash = o.scope_hash and j.id = o.id and j.attempt_token = o.token
       order by j.scope_hash, j.id
       for update of j
