@@ -22,19 +22,24 @@ export interface NewJobRow {
   readonly queue: string;
   readonly priority: number;
   readonly max_attempts: number;
+  readonly attempt_limit: number;
   readonly initial_not_before: Micros | null;
   readonly next_run_at: Micros;
   readonly state: 'queued' | 'awaiting';
+  readonly attempt_count: number;
+  readonly failure_count: number;
   readonly on_interrupt: OnInterrupt;
   readonly timeout_ms: number | null;
   readonly retry_policy: string | null;
   readonly retry_until: Micros | null;
+  readonly progress: number;
   readonly unique_key: string | null;
   readonly unique_hash: string | null;
   readonly metadata: string | null;
   readonly recurring_id: string | null;
   readonly trace_parent: string | null;
   readonly trace_state: string | null;
+  readonly revision: number;
   readonly created_at: Micros;
 }
 
@@ -57,33 +62,31 @@ export function newJobRow(
     queue: submission.queue,
     priority: submission.priority,
     max_attempts: submission.maxAttempts,
+    attempt_limit: submission.maxAttempts,
     initial_not_before: notBefore,
     next_run_at: firstDue,
     state: submission.after.length === 0 ? 'queued' : 'awaiting',
+    attempt_count: 0,
+    failure_count: 0,
     on_interrupt: submission.onInterrupt,
     timeout_ms: submission.timeoutMs,
     retry_policy: submission.retryPolicy === null ? null : JSON.stringify(submission.retryPolicy),
     retry_until: submission.lifetimeMs === null ? null : Math.max(firstDue, now) + microsOfMs(submission.lifetimeMs),
+    progress: 0,
     unique_key: submission.uniqueKey,
     unique_hash: submission.uniqueKey === null ? null : uniqueHash(submission.scope, submission.uniqueKey),
     metadata: submission.metadata === null ? null : JSON.stringify(submission.metadata),
     recurring_id: recurringId,
     trace_parent: submission.trace?.traceParent ?? null,
     trace_state: submission.trace?.traceState ?? null,
+    revision: 1,
     created_at: createdAt,
   };
 }
 
 /** What the database now holds for a row that it has just inserted, without reading it back. */
 export function snapshotOfNew(row: NewJobRow): JobSnapshot {
-  return toSnapshot({
-    ...row,
-    attempt_limit: row.max_attempts,
-    attempt_count: 0,
-    failure_count: 0,
-    progress: 0,
-    revision: 1,
-  });
+  return toSnapshot(row as unknown as Row);
 }
 
 const plainSnapshotColumns = [

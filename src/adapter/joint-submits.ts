@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CreationClock } from '../core/clock.ts';
 import { dueLanesOf } from '../core/due-lane.ts';
-import type { StageResult } from '../core/snapshot.ts';
+import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import { isRefusal } from './database-errors.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
@@ -79,7 +79,7 @@ export class JointSubmits {
     try {
       const inserted = await this.#insert(group);
       if (inserted.size > 0) {
-        this.#parts.hints.send(dueHint(dueLanesOf([...inserted].map(snapshotOfNew))));
+        this.#parts.hints.send(dueHint(dueLanesOf([...inserted.values()])));
       }
       group.forEach(entry => this.#answer(entry, inserted));
     } catch (error) {
@@ -87,20 +87,21 @@ export class JointSubmits {
     }
   }
 
-  async #insert(group: readonly Entry[]): Promise<Set<NewJobRow>> {
+  async #insert(group: readonly Entry[]): Promise<Map<NewJobRow, JobSnapshot>> {
     // The same object twice in a group: the first is inserted, the second finds it there.
     const rows = new Map([...group].reverse().map(({ row }) => [rowKey(row), row]));
     const { tables, write } = this.#parts.session();
     const inserted = (await write(insertNewJobs(tables, [...rows.values()]))) as JobKeyRow[];
 
-    return new Set(inserted.map(key => rows.get(rowKey(key))!));
+    return new Map(inserted.map(key => rows.get(rowKey(key))!).map(row => [row, snapshotOfNew(row)]));
   }
 
-  #answer({ submission, row, answer }: Entry, inserted: ReadonlySet<NewJobRow>): void {
+  #answer({ submission, row, answer }: Entry, inserted: ReadonlyMap<NewJobRow, JobSnapshot>): void {
+    const job = inserted.get(row);
     answer.resolve(
-      inserted.has(row)
-        ? Object.freeze({ job: snapshotOfNew(row), created: true, matched: 'none' })
-        : this.#parts.alone(submission),
+      job === undefined
+        ? this.#parts.alone(submission)
+        : Object.freeze({ job, created: true, matched: 'none' }),
     );
   }
 

@@ -6,7 +6,7 @@ import type { PreparedStatements } from './prepared-statements.ts';
 import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
 import { freeLostConnections } from './free-lost-connections.ts';
 import { retryTransient } from './retry-transient.ts';
-import { runOn } from './run.ts';
+import { runOn, runOnceBegun } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
 import type { Statement } from './sql/statement.ts';
 import { tablesOf, type Tables } from './tables.ts';
@@ -15,9 +15,6 @@ import { TransactionSession } from './transaction-session.ts';
 /** The ORM's connections, as both majors have them; without an EntityManager's events, as nothing is flushed. */
 interface Connections {
   transactional<T>(work: (transaction: unknown) => Promise<T>, options: object): Promise<T>;
-  ensureConnection(): Promise<void>;
-  /** MikroORM 7: a Kysely, which lends out one of its connections without a transaction. */
-  getClient?(): { connection(): { execute<T>(work: (connection: unknown) => Promise<T>): Promise<T> } };
 }
 
 /**
@@ -47,7 +44,7 @@ export class OwnSession implements Session {
     this.#random = random;
     this.#prepared = prepared;
     this.#limit = limit;
-    this.#setup = like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement))) : like.#setup;
+    this.#setup = like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement, () => {}))) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -56,20 +53,22 @@ export class OwnSession implements Session {
   }
 
   readonly read: Run = statement => {
-    return this.#dialect.name === 'sqlite' ? this.#readWithoutWaiting(statement) : this.#run(statement);
+    return this.#dialect.name === 'sqlite'
+      ? this.#readWithoutWaiting(statement)
+      : this.#inTime(begun => this.#run(statement, begun));
   };
 
-  readonly write: Run = async statement => {
-    const setup = await this.#askSetup();
-    const once = () =>
-      setup.needsTransaction ? this.#transaction(run => run(statement), setup) : this.#run(statement);
-
-    return retryTransient(once, this.#random);
+  readonly write: Run = statement => {
+    return this.#inTurns(async begun => {
+      const setup = await this.#askSetup();
+      return setup.needsTransaction
+        ? this.#transaction(run => run(statement), setup, begun)
+        : this.#run(statement, begun);
+    });
   };
 
-  readonly atomically = async <T>(work: (run: Run) => Promise<T>): Promise<T> => {
-    const setup = await this.#askSetup();
-    return retryTransient(() => this.#transaction(work, setup), this.#random);
+  readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => {
+    return this.#inTurns(async begun => this.#transaction(work, await this.#askSetup(), begun));
   };
 
   inTransaction(em: EntityManager): TransactionSession {
@@ -78,48 +77,35 @@ export class OwnSession implements Session {
 
   /** With better-sqlite3 the whole process would wait for whoever writes. */
   async #readWithoutWaiting(statement: Statement): Promise<Row[]> {
-    const { hasWaitingRead } = await this.#askSetup();
-    return hasWaitingRead ? this.atomically(run => run(statement)) : this.#run(statement);
+    const { hasWaitingRead } = await this.#inTime(begun => this.#askSetup().finally(begun));
+    return hasWaitingRead
+      ? this.atomically(run => run(statement))
+      : this.#inTime(begun => this.#run(statement, begun));
   }
 
-  #askSetup(): Promise<DatabaseSetup> {
-    return this.#inTime(async begun => {
-      // Each time: an ORM that was closed and opened again has another client.
-      await freeLostConnections(this.#em);
-      return this.#setup().finally(begun);
-    });
+  async #askSetup(): Promise<DatabaseSetup> {
+    // Each time: an ORM that was closed and opened again has another client.
+    await freeLostConnections(this.#em);
+    return this.#setup();
   }
 
-  #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup): Promise<T> {
+  #inTurns<T>(work: (begun: () => void) => Promise<T>): Promise<T> {
+    return retryTransient(() => this.#inTime(work), this.#random);
+  }
+
+  #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup, begun: () => void): Promise<T> {
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
-    return this.#inTime(begun =>
-      this.#connections.transactional(async transaction => {
-        begun();
-        return this.#dialect.transaction(runOn(this.#em, transaction, this.#prepared), work, setup);
-      }, options),
-    );
+    return this.#connections.transactional(async transaction => {
+      begun();
+      return this.#dialect.transaction(runOn(this.#em, transaction, this.#prepared), work, setup);
+    }, options);
   }
 
-  #run(statement: Statement): Promise<Row[]> {
-    if (this.#limit === undefined) {
-      return runOn(this.#em, undefined, this.#prepared)(statement);
-    }
-
-    return this.#inTime(async begun => {
-      if (!('getClient' in this.#connections)) {
-        begun();
-        return runOn(this.#em, undefined, this.#prepared)(statement);
-      }
-
-      await this.#connections.ensureConnection();
-      const lender = this.#connections.getClient!().connection();
-
-      return lender.execute(async connection => {
-        begun();
-        return runOn(this.#em, connection, this.#prepared)(statement);
-      });
-    });
+  #run(statement: Statement, begun: () => void): Promise<Row[]> {
+    return this.#limit === undefined
+      ? runOn(this.#em, undefined, this.#prepared)(statement)
+      : runOnceBegun(this.#em, begun, this.#prepared)(statement);
   }
 
   async #inTime<T>(start: (begun: () => void) => Promise<T>): Promise<T> {

@@ -12,6 +12,7 @@ import {
   type KyselyConnection,
   type PreparedStatements,
   type RawConnection,
+  type Sending,
 } from './prepared-statements.ts';
 import type { Row } from './session.ts';
 import { sql, type Statement } from './sql/statement.ts';
@@ -57,17 +58,17 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     this.#state = this.#connection === null ? 'off' : 'unknown';
   }
 
-  async send(statement: Statement, on: Kysely | undefined, asText: () => Promise<Row[]>): Promise<Row[]> {
+  async send(statement: Statement, sending: Sending): Promise<Row[]> {
     if (this.#state === 'unknown') {
-      this.#state = (await this.#arePossible(on)) ? 'on' : 'off';
+      this.#state = (await this.#arePossible(sending.on)) ? 'on' : 'off';
     }
     const query = this.#state === 'on' ? this.#queryFor(statement.sql) : null;
     if (query === null || !isLeftAlone(this.#em, statement)) {
-      return asText();
+      return sending.asText();
     }
 
     try {
-      return await onConnection(this.#em, this.#connection!, statement, on, connection =>
+      return await onConnection(this.#em, this.#connection!, statement, sending, connection =>
         this.#execute(connection, query, statement.params),
       );
     } catch (error) {
@@ -76,12 +77,12 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
       }
       this.#state = 'off';
       // Nothing was executed. But a transaction has failed with it, and is its owner's to repeat.
-      if (on?.isTransaction) {
+      if (sending.on?.isTransaction) {
         throw error;
       }
     }
 
-    return asText();
+    return sending.asText();
   }
 
   async #execute(connection: RawConnection, query: NamedQuery, params: Statement['params']): Promise<Row[]> {
@@ -121,7 +122,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
       return pool !== undefined;
     }
 
-    const [row] = await onConnection(this.#em, this.#connection!, backendPid, on, async connection => {
+    const [row] = await onConnection(this.#em, this.#connection!, backendPid, { on }, async connection => {
       return (await connection.executeQuery({ sql: backendPid.sql, parameters: [] })).rows;
     });
     return pool._clients?.some(({ processID }) => processID === row!.pid) ?? false;

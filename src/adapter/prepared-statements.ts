@@ -4,11 +4,16 @@ import type { Statement } from './sql/statement.ts';
 
 /** Sends statements whose plan the database keeps. */
 export interface PreparedStatements {
-  /**
-   * @param on a transaction, or a connection that was lent out; else any
-   * @param asText how it is sent where it can't be prepared
-   */
-  send(statement: Statement, on: Kysely | undefined, asText: () => Promise<Row[]>): Promise<Row[]>;
+  send(statement: Statement, sending: Sending): Promise<Row[]>;
+}
+
+export interface Sending {
+  /** A transaction; else any connection. */
+  readonly on?: Kysely | undefined;
+  /** Called when it has its connection, on which nothing is sent if that throws. */
+  readonly begun?: () => void;
+  /** How it is sent where it can't be prepared. */
+  readonly asText: () => Promise<Row[]>;
 }
 
 /** MikroORM 7's connection, beneath its `execute`, which writes the values into the text. */
@@ -21,7 +26,7 @@ export interface KyselyConnection {
   executeQuery<T>(query: string, work: () => Promise<T>, context: object): Promise<T>;
 }
 
-/** What transactions are, and connections that were lent out. */
+/** What its transactions are. */
 export interface Kysely {
   readonly isTransaction: boolean;
   getExecutor(): { provideConnection<T>(work: (connection: RawConnection) => Promise<T>): Promise<T> };
@@ -52,7 +57,7 @@ export async function onConnection<T>(
   em: EntityManager,
   connection: KyselyConnection,
   { sql, params }: Statement,
-  on: Kysely | undefined,
+  { on, begun = () => {} }: Pick<Sending, 'on' | 'begun'>,
   work: (connection: RawConnection) => Promise<T>,
 ): Promise<T> {
   await connection.ensureConnection();
@@ -61,7 +66,11 @@ export async function onConnection<T>(
   const query = showsValues ? em.getPlatform().formatQuery(sql, params) : sql;
 
   try {
-    return await connection.executeQuery(query, () => executor.provideConnection(work), { query: sql, params });
+    const send = (raw: RawConnection) => {
+      begun();
+      return work(raw);
+    };
+    return await connection.executeQuery(query, () => executor.provideConnection(send), { query: sql, params });
   } catch (error) {
     throw em.getDriver().convertException(error as Error);
   }

@@ -4,9 +4,9 @@ import {
   isLeftAlone,
   kyselyConnectionOf,
   onConnection,
-  type Kysely,
   type KyselyConnection,
   type PreparedStatements,
+  type Sending,
 } from './prepared-statements.ts';
 import type { Row } from './session.ts';
 import type { Statement, Value } from './sql/statement.ts';
@@ -38,13 +38,13 @@ export class SqlitePreparedStatements implements PreparedStatements {
     this.#connection = kyselyConnectionOf(em);
   }
 
-  async send(statement: Statement, on: Kysely | undefined, asText: () => Promise<Row[]>): Promise<Row[]> {
+  async send(statement: Statement, sending: Sending): Promise<Row[]> {
     const database = isLeftAlone(this.#em, statement) ? await this.#database() : null;
     if (database === null) {
-      return asText();
+      return sending.asText();
     }
 
-    return onConnection(this.#em, this.#connection!, statement, on, async () => {
+    return onConnection(this.#em, this.#connection!, statement, sending, async () => {
       const compiled = this.#compile(database, statement.sql);
       const values = statement.params.map(bound);
 

@@ -26,6 +26,10 @@ export function dueLanesOf(
 
 /** Each lane once, with all its jobs. */
 export function mergedLanes(lanes: readonly DueLane[]): DueLane[] {
+  if (lanes.length < 2) {
+    return [...lanes];
+  }
+
   const merged = new Map<string, DueLane>();
 
   for (const lane of lanes) {

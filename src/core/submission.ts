@@ -112,6 +112,14 @@ export interface SubmissionDefaults<Name extends string = string> {
 const brand = Symbol.for('mikro-orm-jobs.submission');
 const madeId = Symbol.for('mikro-orm-jobs.submission.madeId');
 const delayMs = Symbol.for('mikro-orm-jobs.submission.delayMs');
+const notBeforeMs = Symbol.for('mikro-orm-jobs.submission.notBeforeMs');
+/** Each reader gets a Date of its own: freezing one doesn't keep it from being set. One getter for all, or every submission has a shape of its own. */
+const notBeforeOnRead = {
+  enumerable: true,
+  get(this: { readonly [notBeforeMs]: number | null }): Date | null {
+    return this[notBeforeMs] === null ? null : new Date(this[notBeforeMs]);
+  },
+};
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
 const maxMetadataBytes = 65_536;
@@ -133,21 +141,18 @@ export function createSubmission<Name extends string>(
   const { id, retry, timeout, uniqueKey, metadata, after = [], trace } = options;
   const retryPolicy = retry === undefined ? null : asSubmission('retry', () => resolveRetryPolicy(retry));
   const effectiveRetry = retryPolicy ?? defaults.retryPolicy;
-  const notBeforeMs = notBeforeOf(options, now);
+  const notBefore = notBeforeOf(options, now);
 
   const key = { scope: checkedScope(scope), id: id === undefined ? uuidV7() : checkedId(id) };
-  const submission: Submission<Name> = {
-    ...key,
+  const submission: Omit<Submission<Name>, 'notBefore'> = {
+    scope: key.scope,
+    id: key.id,
     name: defaults.name,
     version: defaults.version,
     payload: checkedPayload(payload),
     queue: checkedName('queue', queue),
     priority: checkedPriority(priority),
     maxAttempts: checkedMaxAttempts(maxAttempts),
-    // Each reader gets a Date of its own: freezing one doesn't keep it from being set.
-    get notBefore() {
-      return notBeforeMs === null ? null : new Date(notBeforeMs);
-    },
     onInterrupt: checkedOnInterrupt(onInterrupt),
     timeoutMs: timeout === undefined ? null : checkedTimeout(timeout),
     retryPolicy,
@@ -158,11 +163,15 @@ export function createSubmission<Name extends string>(
     trace: traceContextOf(trace),
   };
 
+  Object.defineProperty(submission, 'notBefore', notBeforeOnRead);
+  Object.defineProperty(submission, notBeforeMs, { value: notBefore });
   Object.defineProperty(submission, brand, { value: true });
   if (options.delay !== undefined) {
     Object.defineProperty(submission, delayMs, { value: delayMsOf(options) });
   }
-  return Object.freeze(Object.defineProperty(submission, madeId, { value: id === undefined }));
+  Object.defineProperty(submission, madeId, { value: id === undefined });
+
+  return Object.freeze(submission) as Submission<Name>;
 }
 
 /** The same request with its relative delay counted from this instant; as it is when it has none. */
@@ -172,10 +181,9 @@ export function delayedFrom(submission: Submission, now: Micros): Submission {
     return submission;
   }
 
-  const notBeforeMs = checkedInstant(new Date(now / 1000 + delay));
-  const notBefore = { enumerable: true, get: () => new Date(notBeforeMs) };
+  const instant = { value: checkedInstant(new Date(now / 1000 + delay)) };
   return Object.freeze(
-    Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(submission), notBefore }),
+    Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(submission), [notBeforeMs]: instant }),
   ) as Submission;
 }
 
