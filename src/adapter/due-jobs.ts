@@ -6,7 +6,7 @@ import { isUniqueViolation } from './database-errors.ts';
 import { byClaimOrder, toAttempt } from './job-row.ts';
 import { bareLane, earliest, groupsByUrgency, hasRoom, toLane, type SeenLane } from './seen-lane.ts';
 import type { Row, Session } from './session.ts';
-import type { Lane, SqlDialect, Start } from './sql/dialect.ts';
+import type { Lane, LanePlace, SqlDialect, Start } from './sql/dialect.ts';
 import { deleteLeftoverAttempts } from './sql/shared/delete-leftover-attempts.ts';
 import { look } from './sql/shared/look.ts';
 import { cappedQueueOf, countRunning } from './sql/shared/queues.ts';
@@ -15,15 +15,24 @@ import type { Statement } from './sql/statement.ts';
 /** Lanes that gave as much as was asked for, and how long they may be claimed from without another look. */
 interface KnownLanes {
   readonly lanes: readonly SeenLane[];
+  /** The last that was claimed, where there is one lane. */
+  from: LanePlace | null;
   readonly isHeldBack: boolean;
   readonly until: Micros;
 }
 
+interface Claimed {
+  readonly attempts: Attempt[];
+  /** Where the last of them stood, if all are of one lane. */
+  readonly last: LanePlace | null;
+}
+
+const nothing: Claimed = { attempts: [], last: null };
 const knownForMicros: Micros = 50_000;
 
 /**
  * Claims in two steps: a look, which writes nothing and is all that an idle poll sends, then the claim of what it found due.
- * While claims come back full the next ones reuse the lanes, for 50 ms. Capped queues are claimed under the lock of their rows;
+ * While claims come back full the next ones reuse the lanes, for 50 ms, each from where the last one ended. Capped queues are claimed under the lock of their rows;
  * the others pay nothing for that.
  */
 export class DueJobs {
@@ -95,8 +104,9 @@ export class DueJobs {
 
     const known = this.#known.get(request.executorId);
     if (known !== undefined && now < known.until && request.limit > 0) {
-      const attempts = await this.#claimLanes(request, known.lanes, now);
+      const { attempts, last } = await this.#claimLanes(request, known.lanes, now, known);
       if (attempts.length === request.limit) {
+        known.from = last;
         return { attempts, nextDueAt: now, isHeldBack: known.isHeldBack };
       }
       this.#known.delete(request.executorId);
@@ -111,7 +121,8 @@ export class DueJobs {
   /** Without a look. A queue that is capped gives nothing here. */
   async #claimTold(request: ClaimRequest, told: readonly DueLane[], now: Micros): Promise<ClaimAnswer> {
     const lanes = told.map(lane => ({ ...lane, isCapped: false }));
-    const attempts = lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : [];
+    const { attempts } =
+      lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : nothing;
 
     return { attempts, nextDueAt: attempts.length > 0 ? now : null, isHeldBack: false };
   }
@@ -128,12 +139,12 @@ export class DueJobs {
       return { attempts: [], nextDueAt: due.length > 0 ? now : earliest(lanes), isHeldBack };
     }
 
-    const attempts = due.some(lane => lane.isCapped)
+    const { attempts, last } = due.some(lane => lane.isCapped)
       ? await this.#session.atomically(run => this.#claimBelowCaps(within(this.#session, run), request, due, now))
       : await this.#claimLanes(request, due, now);
 
     if (attempts.length === limit && !due.some(lane => lane.isCapped)) {
-      this.#known.set(executorId, { lanes: due, isHeldBack, until: now + knownForMicros });
+      this.#known.set(executorId, { lanes: due, from: last, isHeldBack, until: now + knownForMicros });
     } else {
       this.#known.delete(executorId);
     }
@@ -149,7 +160,7 @@ export class DueJobs {
     request: ClaimRequest,
     due: readonly SeenLane[],
     now: Micros,
-  ): Promise<Attempt[]> {
+  ): Promise<Claimed> {
     const capped = [...new Set(due.filter(lane => lane.isCapped).map(lane => lane.queue))].sort();
     const roomOf = await this.#roomsBelowCaps(session, capped);
 
@@ -158,13 +169,13 @@ export class DueJobs {
       const room = queue === null ? Infinity : (roomOf.get(queue) ?? Infinity);
       const limit = Math.min(request.limit - claimed.length, room);
       if (limit > 0) {
-        const attempts = await this.#claimLanes({ ...request, limit }, lanes, now, session);
+        const { attempts } = await this.#claimLanes({ ...request, limit }, lanes, now, { session });
         claimed.push(...attempts);
         if (queue !== null) roomOf.set(queue, room - attempts.length);
       }
     }
 
-    return claimed;
+    return { attempts: claimed, last: null };
   }
 
   /** The lock first, the count in a statement after it. */
@@ -180,12 +191,17 @@ export class DueJobs {
     { executorId, limit }: ClaimRequest,
     lanes: readonly Lane[],
     now: Micros,
-    session: Session = this.#session,
-  ): Promise<Attempt[]> {
-    const rows = await this.#dialect.claimJobs(session, { lanes: lanes.map(bareLane), executorId, limit, now });
+    { session = this.#session, from = null }: { readonly session?: Session; readonly from?: LanePlace | null } = {},
+  ): Promise<Claimed> {
+    const claim = { lanes: lanes.map(bareLane), from, executorId, limit, now };
+    const rows = (await this.#dialect.claimJobs(session, claim)).sort(byClaimOrder);
 
-    return rows.sort(byClaimOrder).map(row => toAttempt(row, now));
+    return { attempts: rows.map(row => toAttempt(row, now)), last: lanes.length === 1 ? placeOf(rows.at(-1)) : null };
   }
+}
+
+function placeOf(row: Row | undefined): LanePlace | null {
+  return row === undefined ? null : { nextRunAt: Number(row.next_run_at), createdAt: Number(row.created_at) };
 }
 
 /** The same statements, sent in a transaction that is open already. */

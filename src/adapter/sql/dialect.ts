@@ -69,9 +69,17 @@ export interface Lane {
 
 export interface Claim {
   readonly lanes: readonly Lane[];
+  /** A place in the only lane: what was due before it was claimed, or is held. */
+  readonly from?: LanePlace | null;
   readonly executorId: string;
   readonly limit: number;
   readonly now: Micros;
+}
+
+/** Where in a lane a job stands. */
+export interface LanePlace {
+  readonly nextRunAt: Micros;
+  readonly createdAt: Micros;
 }
 
 export interface Start {

@@ -1,6 +1,6 @@
 import { attemptColumns } from '../../job-row.ts';
 import type { Tables } from '../../tables.ts';
-import type { Claim, Lane } from '../dialect.ts';
+import type { Claim, Lane, LanePlace } from '../dialect.ts';
 import { prepared, Raw, sql, type Statement } from '../statement.ts';
 
 /**
@@ -19,21 +19,21 @@ export function claimJobs(t: Tables, claim: Claim): Statement {
     : claimOf(t, claim, new Raw(String(Number(claim.limit))));
 }
 
-function claimOf(t: Tables, { lanes, executorId, limit, now }: Claim, atMost: Raw): Statement {
-  const dueInLane = (lane: LaneInSql) => sql`
+function claimOf(t: Tables, { lanes, from, executorId, limit, now }: Claim, atMost: Raw): Statement {
+  const dueInLane = (lane: LaneInSql, place: LanePlace) => sql`
     select due.ctid, due.next_run_at, due.created_at
-    from (${lockedInLane(t, lane, atMost, now)}) due
+    from (${lockedInLane(t, lane, place, atMost, now)}) due
     limit ${limit}
   `;
   // Most claims are of one lane, and half as much to plan.
   const due =
     lanes.length === 1
-      ? sql`select due.ctid from (${dueInLane(lanes[0]!)}) due`
+      ? sql`select due.ctid from (${dueInLane(lanes[0]!, from ?? beginning)}) due`
       : sql`
           select due.ctid
           from json_to_recordset(${JSON.stringify(lanes)}::json)
             as lanes(queue varchar, name varchar, version varchar, priority integer, "isCapped" boolean)
-          cross join lateral (${dueInLane(listed)}) due
+          cross join lateral (${dueInLane(listed, beginning)}) due
           order by lanes.priority desc, due.next_run_at, due.created_at
           limit ${limit}
         `;
@@ -56,6 +56,8 @@ function claimOf(t: Tables, { lanes, executorId, limit, now }: Claim, atMost: Ra
   `;
 }
 
+const beginning: LanePlace = { nextRunAt: 0, createdAt: 0 };
+
 type LaneInSql = { readonly [Column in keyof Lane]: Lane[Column] | Raw };
 
 /** A lane of a list of them. */
@@ -67,7 +69,8 @@ const listed: LaneInSql = {
   isCapped: new Raw('lanes."isCapped"'),
 };
 
-function lockedInLane(t: Tables, lane: LaneInSql, atMost: Raw, now: number): Statement {
+/** From a place on, as the index keeps what was claimed before it until nobody can see that any more. */
+function lockedInLane(t: Tables, lane: LaneInSql, from: LanePlace, atMost: Raw, now: number): Statement {
   const { queue, name, version, priority, isCapped } = lane;
 
   return sql`
@@ -75,6 +78,7 @@ function lockedInLane(t: Tables, lane: LaneInSql, atMost: Raw, now: number): Sta
     from ${t.job} j
     where j.queue = ${queue} and j.name = ${name} and j.version = ${version} and j.priority = ${priority}
       and j.state = 'queued' and j.next_run_at <= ${now}
+      and (j.next_run_at, j.created_at) >= (${from.nextRunAt}, ${from.createdAt})
       and not exists (
         select 1 from ${t.queue} q where q.name = ${queue} and (q.paused or (q.max_running is not null and not ${isCapped}))
       )
