@@ -45,6 +45,7 @@ export class Notifications {
   #pending: { due?: true; recurring?: true; cancel: JobKey[] } | null = null;
   #isResting = false;
   #isSendingBroken = false;
+  #isListeningBroken = false;
   #stopping: AbortController | null = null;
   #listening: Promise<void> = Promise.resolve();
 
@@ -132,14 +133,11 @@ export class Notifications {
           );
           return;
         }
-        failures = (await this.#hold(client, stopped)) ? 0 : failures;
+        const error = await this.#hold(client, stopped);
+        failures = 0;
+        this.#listeningFailed('listen_lost', error, stopped);
       } catch (error) {
-        if (failures === 0 && !stopped.aborted) {
-          this.#parts.logger.warn(
-            { event: 'listen_failed', error },
-            'no connection to listen on; executors poll until there is',
-          );
-        }
+        this.#listeningFailed('listen_failed', error, stopped);
       }
 
       await delay(Math.min(firstRetryMs * 2 ** failures, longestRetryMs), undefined, { signal: stopped }).catch(
@@ -148,26 +146,46 @@ export class Notifications {
     }
   }
 
-  /** Listens until the connection ends or the signal is aborted. @returns whether it ever listened */
-  async #hold(client: PostgresqlClient, stopped: AbortSignal): Promise<boolean> {
-    const ended = new Promise<void>(resolve => {
-      client.on('error', () => resolve());
-      client.on('end', () => resolve());
-      stopped.addEventListener('abort', () => resolve(), { once: true });
+  /** Said once, until it listens again. */
+  #listeningFailed(event: 'listen_failed' | 'listen_lost', error: unknown, stopped: AbortSignal): void {
+    if (!this.#isListeningBroken && !stopped.aborted) {
+      this.#isListeningBroken = true;
+      this.#parts.logger.warn({ event, error }, 'no connection to listen on; executors poll until there is');
+    }
+  }
+
+  #listens(): void {
+    if (this.#isListeningBroken) {
+      this.#isListeningBroken = false;
+      this.#parts.logger.info({ event: 'listen_recovered' }, 'there is a connection to listen on again');
+    }
+  }
+
+  /**
+   * Listens until the connection ends or the signal is aborted.
+   *
+   * @returns why it ended, if that is known
+   * @throws when it could not even begin to listen
+   */
+  async #hold(client: PostgresqlClient, stopped: AbortSignal): Promise<unknown> {
+    const ended = new Promise<unknown>(resolve => {
+      client.on('error', resolve);
+      client.on('end', () => resolve(null));
+      stopped.addEventListener('abort', () => resolve(null), { once: true });
       // It may have been stopped while it connected; that isn't told again.
       if (stopped.aborted) {
-        resolve();
+        resolve(null);
       }
     });
     client.on('notification', ({ payload }) => this.#heard(payload));
 
     try {
       await client.query(`listen ${this.#channel}`);
+      this.#listens();
       // What was committed while nobody listened is not told again.
       this.#parts.onHint({ kind: 'missed' });
-      await ended;
 
-      return true;
+      return await ended;
     } finally {
       await client.end().catch(() => {});
     }

@@ -122,6 +122,10 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', () => 
       await eventually(async () => (await listening()).length === 1);
       await other.submit(step.create({ n: 1 }, { id: 'heard' }));
       await eventually(() => ran.length === 2);
+      expect(log.entries.map(({ event }) => event).filter(event => event.startsWith('listen_'))).toEqual([
+        'listen_lost',
+        'listen_recovered',
+      ]);
     });
 
     test('comes back and looks after whatever it could have been told of: recurring jobs, waiting ones, cancels', async () => {
