@@ -1,7 +1,7 @@
 import type { NewJobRow } from '../../job-row.ts';
 import type { Tables } from '../../tables.ts';
 import { insertedColumns } from '../shared/inserted-columns.ts';
-import { sql, type Statement } from '../statement.ts';
+import { prepared, sql, type Statement } from '../statement.ts';
 
 /**
  * Inserts a whole batch, skipping identities and unique keys that are taken. `not exists` spares a REPEATABLE READ host the
@@ -10,7 +10,7 @@ import { sql, type Statement } from '../statement.ts';
  * and reads a table of some ten thousand jobs whole for a single one.
  */
 export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
-  return sql`
+  return prepared(sql`
     insert into ${t.job} (${insertedColumns})
     select ${insertedColumns}
     from (
@@ -28,5 +28,5 @@ export function insertJobs(t: Tables, rows: readonly NewJobRow[]): Statement {
     order by x.unique_hash nulls first, x.scope_hash, x.id collate "C"
     on conflict do nothing
     returning scope_hash, id
-  `;
+  `);
 }

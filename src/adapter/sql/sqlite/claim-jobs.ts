@@ -19,12 +19,12 @@ export function claimJobs(t: Tables, { lanes, executorId, now }: Claim, tokens: 
     set state = 'running', attempt_token = due.token, executor_id = ${executorId}, attempt_count = attempt_count + 1,
         progress = 0, progress_message = null, revision = revision + 1
     from (
-      select ranked.scope_hash as due_scope_hash, ranked.id as due_id, tokens.value as token
+      select ranked.scope_hash as due_scope_hash, ranked.id as due_id, json_extract(${JSON.stringify(tokens)}, '$[' || ranked.place || ']') as token
       from (
         select scope_hash, id, row_number() over (order by priority desc, next_run_at, created_at) - 1 as place
         from (${due.reduce((all, lane) => sql`${all} union all ${lane}`)})
       ) as ranked
-      join json_each(${JSON.stringify(tokens)}) as tokens on tokens.key = ranked.place
+      where ranked.place < ${tokens.length}
     ) as due
     where scope_hash = due.due_scope_hash and id = due.due_id and state = 'queued'
       and exists (select 1 from ${t.executor} e where e.id = ${executorId} and e.state = 'active')

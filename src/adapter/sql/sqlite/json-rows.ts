@@ -1,7 +1,14 @@
 import { Raw, sql, type Statement } from '../statement.ts';
 
-/** A batch as a subquery: one row for each element of a JSON array, one column for each name. */
+/**
+ * A batch as a subquery: one row for each element of a JSON array, one column for each name. Materialized, as `json_each` writes an
+ * element's text anew for everyone who asks for it: each of its columns.
+ */
 export function jsonRows<R extends object>(rows: readonly R[], columns: ReadonlyArray<keyof R & string>): Statement {
-  const extracted = columns.map(column => `json_extract(value, '$.${column}') as ${column}`).join(', ');
-  return sql`(select ${new Raw(extracted)} from json_each(${JSON.stringify(rows)}))`;
+  const extracted = columns.map(column => `json_extract(element, '$.${column}') as ${column}`).join(', ');
+
+  return sql`(
+    with elements(element) as materialized (select value from json_each(${JSON.stringify(rows)}))
+    select ${new Raw(extracted)} from elements
+  )`;
 }
