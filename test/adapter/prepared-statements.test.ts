@@ -86,7 +86,7 @@ forEachDriver(driver => {
       await useAll(await jobsWith());
 
       const names = await namesOf(orm);
-      expect(names.length).toBe(mikroOrmMajor === 7 ? 5 : 0);
+      expect(names.length).toBe(mikroOrmMajor === 7 ? 6 : 0);
     });
 
     test('nothing is prepared with `preparedStatements: false`', async () => {
@@ -97,7 +97,7 @@ forEachDriver(driver => {
 
     test.each([
       ['nothing is prepared through a pooler', {}, 0],
-      ['but with `preparedStatements: true`', { preparedStatements: true }, mikroOrmMajor === 7 ? 5 : 0],
+      ['but with `preparedStatements: true`', { preparedStatements: true }, mikroOrmMajor === 7 ? 6 : 0],
     ])('%s', async (_, options, expected) => {
       await jobsWith();
       const pooler = await openPooler();

@@ -110,6 +110,7 @@ forEachDriver(driver => {
     await on.store.cancel(running, {});
 
     await unsubscribe();
-    expect(hints).toEqual([{ kind: 'cancel', key: running }]);
+    // On PostgreSQL it may begin to listen meanwhile.
+    expect(hints.filter(({ kind }) => kind !== 'missed')).toEqual([{ kind: 'cancel', key: running }]);
   });
 });
