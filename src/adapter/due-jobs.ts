@@ -121,8 +121,7 @@ export class DueJobs {
   /** Without a look. A queue that is capped gives nothing here. */
   async #claimTold(request: ClaimRequest, told: readonly DueLane[], now: Micros): Promise<ClaimAnswer> {
     const lanes = told.map(lane => ({ ...lane, isCapped: false }));
-    const { attempts } =
-      lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : nothing;
+    const { attempts } = lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : nothing;
 
     return { attempts, nextDueAt: attempts.length > 0 ? now : null, isHeldBack: false };
   }

@@ -5,10 +5,11 @@ import { Raw, sql, type Statement } from '../statement.ts';
  * element's text anew for everyone who asks for it: each of its columns.
  */
 export function jsonRows<R extends object>(rows: readonly R[], columns: ReadonlyArray<keyof R & string>): Statement {
-  const extracted = columns.map(column => `json_extract(element, '$.${column}') as ${column}`).join(', ');
+  const elements = rows.map(row => columns.map(column => row[column]));
+  const extracted = columns.map((column, index) => `json_extract(element, '$[${index}]') as ${column}`).join(', ');
 
   return sql`(
-    with elements(element) as materialized (select value from json_each(${JSON.stringify(rows)}))
+    with elements(element) as materialized (select value from json_each(${JSON.stringify(elements)}))
     select ${new Raw(extracted)} from elements
   )`;
 }

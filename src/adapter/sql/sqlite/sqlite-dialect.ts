@@ -1,4 +1,3 @@
-import { v4 as uuidV4 } from 'uuid';
 import type { Micros } from '../../../core/time.ts';
 import { attemptKey, attemptRowKey, rowKey } from '../../job-row.ts';
 import type { Row, Session } from '../../session.ts';
@@ -49,10 +48,7 @@ export const sqliteDialect: SqlDialect = {
   // One writes at a time: who ends a job sees all children that were committed, and theirs is the next look.
   touchParents: () => Promise.resolve(),
   lockQueues: (run, tables, names) => run(lockQueues(tables, names)),
-  claimJobs: (session, claim) => {
-    const tokens = Array.from({ length: claim.limit }, () => uuidV4());
-    return start(session, claimJobs(session.tables, claim, tokens), claim.executorId, claim.now);
-  },
+  claimJobs: (session, claim) => start(session, claimJobs(session.tables, claim), claim.executorId, claim.now),
   startJob: async (session, one) => (await start(session, startJob(session.tables, one), one.executorId, one.now))[0],
 
   progress: ({ atomically, tables }, reports) => {
