@@ -94,7 +94,8 @@ function parsed(cron: string, timeZone: string): Cron {
   }
 
   try {
-    const schedule = new Cron(cron, { timezone: timeZone, paused: true });
+    // Without the rule croner takes `30 2,14 * * *` for a pattern, which comes twice in autumn and not at all in spring.
+    const schedule = new Cron(cron, { timezone: timeZone, paused: true, fixedTimeRule: 'no-wildcard' });
     if (schedule.nextRun() !== null) {
       return schedule;
     }
