@@ -194,12 +194,12 @@ test.each([
 
 describe('around every change of the clock from 2010 to 2035', () => {
   const zones = [
-    'America/New_York', 'Europe/Berlin', 'Pacific/Auckland', 'Australia/Lord_Howe', 'Pacific/Chatham', 'America/Sao_Paulo', 'Asia/Beirut',
-    'Africa/Cairo', 'America/Havana', 'America/Nuuk', 'America/St_Johns', 'Africa/Casablanca', 'Antarctica/Troll', 'Pacific/Apia',
+    'America/New_York', 'Europe/Berlin', 'Australia/Lord_Howe', 'Pacific/Chatham', 'America/Sao_Paulo', 'Asia/Beirut', 'America/Havana',
+    'America/Nuuk', 'America/St_Johns', 'Africa/Casablanca', 'Antarctica/Troll', 'Pacific/Apia',
   ]; // prettier-ignore
   const patterns = ['30 2 * * *', '0 0 * * *', '15 0-3,23 * * *', '0 * * * *', '*/20 1-2 * * *', '45 23 * * 6'];
 
-  const reach = 4 * 3600_000;
+  const reach = 3 * 3600_000;
 
   test.each(zones)('comes what the rules say, listed or asked again from each one, in %s', zone => {
     const changes = changesOf(zone, 2010, 2035);

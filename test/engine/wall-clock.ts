@@ -7,16 +7,17 @@ export interface Change {
 
 const minute = 60_000;
 const day = 24 * 60 * minute;
+const week = 7 * day;
 
-/** Every change of the clock from the first of these years to the last, found by asking `Intl` day by day. */
+/** Every change of the clock from the first of these years to the last, found by asking `Intl` week by week. */
 export function changesOf(zone: string, firstYear: number, lastYear: number): Change[] {
   const offsetAt = offsetsOf(zone);
   const changes: Change[] = [];
 
-  for (let from = Date.UTC(firstYear, 0, 1); from < Date.UTC(lastYear + 1, 0, 1); from += day) {
+  for (let from = Date.UTC(firstYear, 0, 1); from < Date.UTC(lastYear + 1, 0, 1); from += week) {
     const before = offsetAt(from);
-    if (offsetAt(from + day) !== before) {
-      const at = firstMinute(from, from + day, instant => offsetAt(instant) !== before);
+    if (offsetAt(from + week) !== before) {
+      const at = firstMinute(from, from + week, instant => offsetAt(instant) !== before);
       changes.push({ at, before, after: offsetAt(at) });
     }
   }
@@ -60,29 +61,37 @@ function firstMinute(from: number, to: number, is: (instant: number) => boolean)
 
 /** The wall time is given as the ms that UTC would have then. */
 function matcherOf(cron: string): (wall: number) => boolean {
-  const [minutes, hours, days, months, weekdays] = cron.split(' ');
+  const [minuteField, hourField, dayField, monthField, weekdayField] = cron.split(' ') as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
+  const [minutes, hours, days] = [valuesOf(minuteField, 0, 59), valuesOf(hourField, 0, 23), valuesOf(dayField, 1, 31)];
+  const [months, weekdays] = [valuesOf(monthField, 1, 12), valuesOf(weekdayField, 0, 6)];
+  const isEither = dayField !== '*' && weekdayField !== '*';
 
   return wall => {
     const date = new Date(wall);
-    const isDay = isIn(days!, date.getUTCDate(), 1);
-    const isWeekday = isIn(weekdays!, date.getUTCDay(), 0);
+    if (!minutes.has(date.getUTCMinutes()) || !hours.has(date.getUTCHours()) || !months.has(date.getUTCMonth() + 1)) {
+      return false;
+    }
+    const [isDay, isWeekday] = [days.has(date.getUTCDate()), weekdays.has(date.getUTCDay())];
 
-    return (
-      isIn(minutes!, date.getUTCMinutes(), 0) &&
-      isIn(hours!, date.getUTCHours(), 0) &&
-      isIn(months!, date.getUTCMonth() + 1, 1) &&
-      (days === '*' || weekdays === '*' ? isDay && isWeekday : isDay || isWeekday)
-    );
+    return isEither ? isDay || isWeekday : isDay && isWeekday;
   };
 }
 
-function isIn(field: string, value: number, least: number): boolean {
-  return field.split(',').some(part => {
-    const [range, step] = part.split('/');
-    const [first, last] = range === '*' ? [least, Infinity] : range!.split('-').map(Number);
+function valuesOf(field: string, least: number, most: number): Set<number> {
+  const values = new Set<number>();
+  for (const part of field.split(',')) {
+    const [range, step] = part.split('/') as [string, string?];
+    const [first, last] = range === '*' ? [least, most] : (range.split('-').map(Number) as [number, number?]);
+    for (let value = first; value <= (last ?? first); value += Number(step ?? 1)) values.add(value);
+  }
 
-    return value >= first! && value <= (last ?? first!) && (value - first!) % Number(step ?? 1) === 0;
-  });
+  return values;
 }
 
 function minutes(from: number, to: number): number[] {
