@@ -51,20 +51,22 @@ export class Schedule {
 
   /** The latest so many occurrences from the stored one to now; the stored one at least. */
   #past(nextFireAt: Micros, now: Micros, count: number): Micros[] {
-    const following = this.next(nextFireAt);
-    if (following === null || following > now) {
-      return [nextFireAt];
+    const runs: Micros[] = [];
+    // Earlier than the second after now. croner strips milliseconds here as well, and would count that second itself.
+    let run = this.#previous((Math.floor(now / 1_000_000) + 1) * 1_000_000);
+    while (run !== null && run >= nextFireAt && runs.length < count) {
+      runs.push(run);
+      run = this.#previous(run);
     }
 
-    // Earlier than the second after now. croner strips milliseconds here as well, and would count that second itself.
-    const reference = new Date(Math.floor(now / 1_000_000) * 1000 + 1000);
-    const runs = this.#cron
-      .previousRuns(count, reference)
-      .map(microsOf)
-      .filter(run => run >= nextFireAt && run <= now)
-      .sort((a, b) => a - b);
+    return runs.length === 0 ? [nextFireAt] : runs.reverse();
+  }
 
-    return runs.length === 0 ? [nextFireAt] : runs;
+  /** The last occurrence earlier than this whole second. */
+  #previous(before: Micros): Micros | null {
+    const [run] = this.#cron.previousRuns(1, new Date(before / 1000));
+
+    return run === undefined ? null : microsOf(run);
   }
 }
 

@@ -61,15 +61,13 @@ function firstMinute(from: number, to: number, is: (instant: number) => boolean)
 
 /** The wall time is given as the ms that UTC would have then. */
 function matcherOf(cron: string): (wall: number) => boolean {
-  const [minuteField, hourField, dayField, monthField, weekdayField] = cron.split(' ') as [
-    string,
-    string,
-    string,
-    string,
-    string,
+  const [minuteField, hourField, dayField, monthField, weekdayField] = cron.split(' ');
+  const [minutes, hours, days] = [
+    valuesOf(minuteField!, 0, 59),
+    valuesOf(hourField!, 0, 23),
+    valuesOf(dayField!, 1, 31),
   ];
-  const [minutes, hours, days] = [valuesOf(minuteField, 0, 59), valuesOf(hourField, 0, 23), valuesOf(dayField, 1, 31)];
-  const [months, weekdays] = [valuesOf(monthField, 1, 12), valuesOf(weekdayField, 0, 6)];
+  const [months, weekdays] = [valuesOf(monthField!, 1, 12), valuesOf(weekdayField!, 0, 6)];
   const isEither = dayField !== '*' && weekdayField !== '*';
 
   return wall => {
