@@ -11,9 +11,9 @@ const maxMissed = 1000;
 
 /**
  * When a recurring job is due: a cron expression, read in a time zone. Five fields, or six with seconds first; where both day
- * fields are restricted either may match, as cron has always done. A time that the clock skips falls on the first instant
- * after the gap; a fixed time in an hour that comes twice is one occurrence, while patterns that go on every hour or minute go on
- * through it.
+ * fields are restricted either may match, as cron has always done. A fixed time, whose seconds, minutes and hours are numbers, lists
+ * or ranges, falls on the first instant after a gap of that day, and comes once in an hour that comes twice. With `*` or a step in
+ * one of them, what the clock skips is left out and what comes twice comes twice.
  */
 export class Schedule {
   readonly #cron: Cron;
