@@ -11,9 +11,9 @@ const maxMissed = 1000;
 
 /**
  * When a recurring job is due: a cron expression, read in a time zone. Five fields, or six with seconds first; where both day
- * fields are restricted either may match, as cron has always done. A time that the clock skips falls on the first instant
- * after the gap; a fixed time in an hour that comes twice is one occurrence, while patterns that go on every hour or minute go on
- * through it.
+ * fields are restricted either may match, as cron has always done. A fixed time, whose seconds, minutes and hours are numbers, lists
+ * or ranges, falls on the first instant after a gap of that day, and comes once in an hour that comes twice. With `*` or a step in
+ * one of them, what the clock skips is left out and what comes twice comes twice.
  */
 export class Schedule {
   readonly #cron: Cron;
@@ -51,20 +51,22 @@ export class Schedule {
 
   /** The latest so many occurrences from the stored one to now; the stored one at least. */
   #past(nextFireAt: Micros, now: Micros, count: number): Micros[] {
-    const following = this.next(nextFireAt);
-    if (following === null || following > now) {
-      return [nextFireAt];
+    const runs: Micros[] = [];
+    // Earlier than the second after now. croner strips milliseconds here as well, and would count that second itself.
+    let run = this.#previous((Math.floor(now / 1_000_000) + 1) * 1_000_000);
+    while (run !== null && run >= nextFireAt && runs.length < count) {
+      runs.push(run);
+      run = this.#previous(run);
     }
 
-    // Earlier than the second after now. croner strips milliseconds here as well, and would count that second itself.
-    const reference = new Date(Math.floor(now / 1_000_000) * 1000 + 1000);
-    const runs = this.#cron
-      .previousRuns(count, reference)
-      .map(microsOf)
-      .filter(run => run >= nextFireAt && run <= now)
-      .sort((a, b) => a - b);
+    return runs.length === 0 ? [nextFireAt] : runs.reverse();
+  }
 
-    return runs.length === 0 ? [nextFireAt] : runs;
+  /** The last occurrence earlier than this whole second. */
+  #previous(before: Micros): Micros | null {
+    const [run] = this.#cron.previousRuns(1, new Date(before / 1000));
+
+    return run === undefined ? null : microsOf(run);
   }
 }
 
@@ -94,7 +96,8 @@ function parsed(cron: string, timeZone: string): Cron {
   }
 
   try {
-    const schedule = new Cron(cron, { timezone: timeZone, paused: true });
+    // Without the rule croner takes `30 2,14 * * *` for a pattern, which comes twice in autumn and not at all in spring.
+    const schedule = new Cron(cron, { timezone: timeZone, paused: true, fixedTimeRule: 'no-wildcard' });
     if (schedule.nextRun() !== null) {
       return schedule;
     }
