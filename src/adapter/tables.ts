@@ -24,7 +24,22 @@ export interface Tables {
   readonly idempotency: Raw;
 }
 
+/** A host that stages in a schema for each tenant has some hundreds. */
+const known = new WeakMap<object, Map<string, Tables>>();
+
 export function tablesOf(em: EntityManager): Tables {
+  const metadata = em.getMetadata();
+  const bySchema = known.get(metadata) ?? new Map<string, Tables>();
+  known.set(metadata, bySchema);
+
+  const schema = JSON.stringify([em.schema, em.config.get('schema')]);
+  const tables = bySchema.get(schema) ?? namedIn(em);
+  bySchema.set(schema, tables);
+
+  return tables;
+}
+
+function namedIn(em: EntityManager): Tables {
   return {
     job: new Raw(tableName(em, Job)),
     attempt: new Raw(tableName(em, JobAttempt)),
