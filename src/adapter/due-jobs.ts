@@ -18,7 +18,7 @@ interface KnownLanes {
   /** The last that was claimed, where there is one lane. */
   from: LanePlace | null;
   readonly isHeldBack: boolean;
-  readonly until: Micros;
+  readonly since: Micros;
 }
 
 interface Claimed {
@@ -103,7 +103,7 @@ export class DueJobs {
     }
 
     const known = this.#known.get(request.executorId);
-    if (known !== undefined && now < known.until && request.limit > 0) {
+    if (known !== undefined && isFresh(known, now) && request.limit > 0) {
       const { attempts, last } = await this.#claimLanes(request, known.lanes, now, known);
       if (attempts.length === request.limit) {
         known.from = last;
@@ -121,8 +121,7 @@ export class DueJobs {
   /** Without a look. A queue that is capped gives nothing here. */
   async #claimTold(request: ClaimRequest, told: readonly DueLane[], now: Micros): Promise<ClaimAnswer> {
     const lanes = told.map(lane => ({ ...lane, isCapped: false }));
-    const { attempts } =
-      lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : nothing;
+    const { attempts } = lanes.length > 0 && request.limit > 0 ? await this.#claimLanes(request, lanes, now) : nothing;
 
     return { attempts, nextDueAt: attempts.length > 0 ? now : null, isHeldBack: false };
   }
@@ -144,7 +143,7 @@ export class DueJobs {
       : await this.#claimLanes(request, due, now);
 
     if (attempts.length === limit && !due.some(lane => lane.isCapped)) {
-      this.#known.set(executorId, { lanes: due, from: last, isHeldBack, until: now + knownForMicros });
+      this.#known.set(executorId, { lanes: due, from: last, isHeldBack, since: now });
     } else {
       this.#known.delete(executorId);
     }
@@ -198,6 +197,11 @@ export class DueJobs {
 
     return { attempts: rows.map(row => toAttempt(row, now)), last: lanes.length === 1 ? placeOf(rows.at(-1)) : null };
   }
+}
+
+/** Not after the clock was set back, or all else would wait until it is again what it was. */
+function isFresh({ since }: KnownLanes, now: Micros): boolean {
+  return now >= since && now < since + knownForMicros;
 }
 
 function placeOf(row: Row | undefined): LanePlace | null {

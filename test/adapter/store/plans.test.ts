@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Attempt } from '../../../src/core/attempt.ts';
 import { JobIdentityConflictError } from '../../../src/core/errors.ts';
-import { aClaim, aSubmission, createJobs, type TestJobs } from '../../support/builders.ts';
+import { aClaim, aSubmission, createJobs, someSubmissions, type TestJobs } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
-import { aDueJob, aRunningJob, keyOf, outcomes, succeeded } from './given.ts';
+import { aDueJob, aRunningJob, dueJobs, keyOf, outcomes, stored, succeeded } from './given.ts';
 import { StatementLog } from './statement-log.ts';
 
 interface Case {
@@ -113,6 +113,24 @@ forEachDriver(driver => {
       }
     });
 
+    if (driver === 'postgresql') {
+      test('a claim begins in the index where the last one ended, and reads nothing that is before that', async () => {
+        await dueJobs(on, someSubmissions(3, { queue: 'mail', priority: 7 }));
+        let [last] = (await on.store.claim(aClaim({ limit: 1 }))).attempts;
+
+        for (const _ of ['second', 'third']) {
+          const createdAt = (await stored(on, last!)).job!.created_at!;
+          const [statement] = await log.of(
+            async () => ([last] = (await on.store.claim(aClaim({ limit: 1 }))).attempts),
+          );
+
+          const { conditions } = await postgresPlan(statement!);
+          const place = new RegExp(`ROW\\(next_run_at, created_at\\) >= ROW\\(.*\\D${createdAt}\\D`);
+          expect(conditions).toContainEqual(expect.stringMatching(place));
+        }
+      });
+    }
+
     test.each(cases)('$call finds its rows by index', async ({ ask, index = 'durable_job_pkey' }) => {
       const attempt = await aRunningJob(on);
 
@@ -154,6 +172,7 @@ forEachDriver(driver => {
         .filter(node => node['Node Type'] === 'Seq Scan' && growing.test(node['Relation Name'] ?? ''))
         .map(node => node['Relation Name']!),
       indexes: unique(nodes.flatMap(node => node['Index Name'] ?? [])),
+      conditions: nodes.flatMap(node => node['Index Cond'] ?? []),
     };
   }
 });
@@ -203,6 +222,7 @@ interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
 }
 
 function nodesOf(value: unknown): PlanNode[] {
