@@ -114,15 +114,33 @@ forEachDriver(driver => {
     });
 
     if (driver === 'postgresql') {
+      test.each([
+        ['settle', ({ store }, attempts) => store.settle(attempts.map(attempt => succeeded(attempt)))],
+        [
+          'progress',
+          ({ store }, attempts) => store.progress(attempts.map(ref => ({ ...ref, value: 1, message: null }))),
+        ],
+        ['release', ({ store }, attempts) => store.release(attempts)],
+        ['recover', ({ store }, attempts) => store.recover(attempts, { requeue: 'never', reason: 'shutdown' })],
+      ] satisfies Array<[string, (on: TestJobs, attempts: readonly Attempt[]) => Promise<unknown>]>)(
+        'the planner expects as many rows from the list of %s as it has',
+        async (_, ask) => {
+          const attempts = [await aRunningJob(on), await aRunningJob(on)];
+
+          const [statement] = (await log.of(() => ask(on, attempts))).filter(isQuery);
+
+          expect((await postgresPlan(statement!)).expectedOfLists).toEqual([2]);
+        },
+      );
+
       test('a claim begins in the index where the last one ended, and reads nothing that is before that', async () => {
-        await dueJobs(on, someSubmissions(3, { queue: 'mail', priority: 7 }));
-        let [last] = (await on.store.claim(aClaim({ limit: 1 }))).attempts;
+        const claimOne = aClaim({ queues: ['places'], limit: 1 });
+        await dueJobs(on, someSubmissions(3, { queue: 'places' }));
+        let [last] = (await on.store.claim(claimOne)).attempts;
 
         for (const _ of ['second', 'third']) {
           const createdAt = (await stored(on, last!)).job!.created_at!;
-          const [statement] = await log.of(
-            async () => ([last] = (await on.store.claim(aClaim({ limit: 1 }))).attempts),
-          );
+          const [statement] = await log.of(async () => ([last] = (await on.store.claim(claimOne)).attempts));
 
           const { conditions } = await postgresPlan(statement!);
           const place = new RegExp(`ROW\\(next_run_at, created_at\\) >= ROW\\(.*\\D${createdAt}\\D`);
@@ -172,6 +190,9 @@ forEachDriver(driver => {
         .filter(node => node['Node Type'] === 'Seq Scan' && growing.test(node['Relation Name'] ?? ''))
         .map(node => node['Relation Name']!),
       indexes: unique(nodes.flatMap(node => node['Index Name'] ?? [])),
+      expectedOfLists: nodes
+        .filter(({ Plans = [] }) => Plans.some(below => below['Node Type'] === 'Function Scan'))
+        .map(node => node['Plan Rows']),
       conditions: nodes.flatMap(node => node['Index Cond'] ?? []),
     };
   }
@@ -223,6 +244,8 @@ interface PlanNode {
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Index Cond'?: string;
+  readonly 'Plan Rows': number;
+  readonly Plans?: readonly PlanNode[];
 }
 
 function nodesOf(value: unknown): PlanNode[] {
