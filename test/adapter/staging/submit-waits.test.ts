@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { Log } from '../../executor/support/log.ts';
 import { aSubmission, sendMail, someSubmissions } from '../../support/builders.ts';
 import { dropOrm, forEachDriver, mikroOrmMajor } from '../../support/orm.ts';
-import { createHost, jobIds, untilBlocked, type Host, type HostOptions } from './host.ts';
+import { createHost, jobIds, sentDuring, untilBlocked, type Host, type HostOptions } from './host.ts';
 
 forEachDriver(driver => {
   test('beside a bare begin() on the only connection, submit() gives up, and nothing is inserted later', async () => {
@@ -62,6 +62,22 @@ forEachDriver(driver => {
     expect(await jobs.scope('').get('job-1')).toMatchObject({ state: 'queued', revision: 1 });
     for (const [, call] of calls) await call();
     await executor.stop();
+    await dropOrm(host.orm);
+  });
+
+  test('what it gave up is not in the log of the ORM either', async () => {
+    const host = await createHost(driver, oneConnection());
+    await host.jobs.submit(aSubmission());
+    const em = host.orm.em.fork();
+    await em.begin();
+
+    const sent = await sentDuring(host, async () => {
+      await expect(host.jobs.submit(aSubmission())).rejects.toMatchObject(gaveUp);
+      await em.commit();
+      await everythingSent(host);
+    });
+
+    expect(sent.filter(statement => statement.includes('durable_job'))).toEqual([]);
     await dropOrm(host.orm);
   });
 
