@@ -103,7 +103,7 @@ export class DueJobs {
     }
 
     const known = this.#known.get(request.executorId);
-    if (known !== undefined && isFresh(known, now) && request.limit > 0) {
+    if (known !== undefined && isFresh(known, now) && known.lanes.every(isAskedBy(request)) && request.limit > 0) {
       const { attempts, last } = await this.#claimLanes(request, known.lanes, now, known);
       if (attempts.length === request.limit) {
         known.from = last;
@@ -202,6 +202,13 @@ export class DueJobs {
 /** Not after the clock was set back, or all else would wait until it is again what it was. */
 function isFresh({ since }: KnownLanes, now: Micros): boolean {
   return now >= since && now < since + knownForMicros;
+}
+
+/** An executor asks for the same each time; whoever asks for something else is not given what was known for that. */
+function isAskedBy({ definitions, queues }: ClaimRequest): (lane: Lane) => boolean {
+  return ({ queue, name, version }) =>
+    (queues === null || queues.includes(queue)) &&
+    definitions.some(definition => definition.name === name && definition.version === version);
 }
 
 function placeOf(row: Row | undefined): LanePlace | null {

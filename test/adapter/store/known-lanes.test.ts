@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { ClaimRequest } from '../../../src/core/store.ts';
 import type { Submission } from '../../../src/core/submission.ts';
-import { aClaim, anExecutor, aSubmission, useJobs } from '../../support/builders.ts';
+import { aClaim, anExecutor, aSubmission, buildReport, useJobs } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
 import { dueJobs } from './given.ts';
 import { StatementLog } from './statement-log.ts';
@@ -99,6 +99,18 @@ forEachDriver(driver => {
     await on.store.submit([aSubmission({ id: 'important', priority: 1 })]);
 
     expect(await claimTwo()).toEqual(['important', 'c']);
+  });
+
+  test.each([
+    ['queues', { queues: ['reports'] }, aSubmission({ id: 'other', queue: 'reports' })],
+    ['definitions', { definitions: [buildReport] }, aSubmission({ id: 'other', definition: buildReport })],
+  ])('a claim for other %s gets nothing of the lanes that are known', async (_, request, other) => {
+    await dueJobs(on, [...sixJobs(), other]);
+    await claimTwo();
+
+    const { attempts } = await on.store.claim({ ...twoJobs(), ...request });
+
+    expect(attempts.map(({ id }) => id)).toEqual(['other']);
   });
 
   test('each executor goes on from where it ended itself', async () => {
