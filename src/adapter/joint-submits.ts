@@ -99,9 +99,7 @@ export class JointSubmits {
   #answer({ submission, row, answer }: Entry, inserted: ReadonlyMap<NewJobRow, JobSnapshot>): void {
     const job = inserted.get(row);
     answer.resolve(
-      job === undefined
-        ? this.#parts.alone(submission)
-        : Object.freeze({ job, created: true, matched: 'none' }),
+      job === undefined ? this.#parts.alone(submission) : Object.freeze({ job, created: true, matched: 'none' }),
     );
   }
 

@@ -44,7 +44,8 @@ export class OwnSession implements Session {
     this.#random = random;
     this.#prepared = prepared;
     this.#limit = limit;
-    this.#setup = like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement, () => {}))) : like.#setup;
+    this.#setup =
+      like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement, () => {}))) : like.#setup;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -78,9 +79,7 @@ export class OwnSession implements Session {
   /** With better-sqlite3 the whole process would wait for whoever writes. */
   async #readWithoutWaiting(statement: Statement): Promise<Row[]> {
     const { hasWaitingRead } = await this.#inTime(begun => this.#askSetup().finally(begun));
-    return hasWaitingRead
-      ? this.atomically(run => run(statement))
-      : this.#inTime(begun => this.#run(statement, begun));
+    return hasWaitingRead ? this.atomically(run => run(statement)) : this.#inTime(begun => this.#run(statement, begun));
   }
 
   async #askSetup(): Promise<DatabaseSetup> {

@@ -24,8 +24,7 @@ export function runOnceBegun(em: EntityManager, begun: () => void, prepared: Pre
   return statement =>
     send(statement, prepared, {
       begun,
-      asText: () =>
-        onLentConnection(em, begun, connection => runSql(em, connection, statement.sql, statement.params)),
+      asText: () => onLentConnection(em, begun, connection => runSql(em, connection, statement.sql, statement.params)),
     });
 }
 
