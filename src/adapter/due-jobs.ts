@@ -18,7 +18,7 @@ interface KnownLanes {
   /** The last that was claimed, where there is one lane. */
   from: LanePlace | null;
   readonly isHeldBack: boolean;
-  readonly until: Micros;
+  readonly since: Micros;
 }
 
 interface Claimed {
@@ -103,7 +103,7 @@ export class DueJobs {
     }
 
     const known = this.#known.get(request.executorId);
-    if (known !== undefined && now < known.until && request.limit > 0) {
+    if (known !== undefined && isFresh(known, now) && known.lanes.every(isAskedBy(request)) && request.limit > 0) {
       const { attempts, last } = await this.#claimLanes(request, known.lanes, now, known);
       if (attempts.length === request.limit) {
         known.from = last;
@@ -143,7 +143,7 @@ export class DueJobs {
       : await this.#claimLanes(request, due, now);
 
     if (attempts.length === limit && !due.some(lane => lane.isCapped)) {
-      this.#known.set(executorId, { lanes: due, from: last, isHeldBack, until: now + knownForMicros });
+      this.#known.set(executorId, { lanes: due, from: last, isHeldBack, since: now });
     } else {
       this.#known.delete(executorId);
     }
@@ -197,6 +197,18 @@ export class DueJobs {
 
     return { attempts: rows.map(row => toAttempt(row, now)), last: lanes.length === 1 ? placeOf(rows.at(-1)) : null };
   }
+}
+
+/** Not after the clock was set back, or all else would wait until it is again what it was. */
+function isFresh({ since }: KnownLanes, now: Micros): boolean {
+  return now >= since && now < since + knownForMicros;
+}
+
+/** An executor asks for the same each time; whoever asks for something else is not given what was known for that. */
+function isAskedBy({ definitions, queues }: ClaimRequest): (lane: Lane) => boolean {
+  return ({ queue, name, version }) =>
+    (queues === null || queues.includes(queue)) &&
+    definitions.some(definition => definition.name === name && definition.version === version);
 }
 
 function placeOf(row: Row | undefined): LanePlace | null {

@@ -66,11 +66,11 @@ export async function onConnection<T>(
   const query = showsValues ? em.getPlatform().formatQuery(sql, params) : sql;
 
   try {
-    const send = (raw: RawConnection) => {
+    return await executor.provideConnection(raw => {
+      // Before it is logged: what nobody waits for is neither sent nor said to be.
       begun();
-      return work(raw);
-    };
-    return await connection.executeQuery(query, () => executor.provideConnection(send), { query: sql, params });
+      return connection.executeQuery(query, () => work(raw), { query: sql, params });
+    });
   } catch (error) {
     throw em.getDriver().convertException(error as Error);
   }

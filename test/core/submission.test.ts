@@ -3,10 +3,13 @@ import { defineJob } from '../../src/core/definition.ts';
 import { InvalidSubmissionError } from '../../src/core/errors.ts';
 import {
   checkedSubmission,
+  delayedFrom,
+  hasIdOfItsOwn,
   type Identity,
   type Submission,
   type SubmissionOptions,
 } from '../../src/core/submission.ts';
+import { microsOf } from '../../src/core/time.ts';
 import { sendMail } from './builders.ts';
 
 type Options = SubmissionOptions & Identity;
@@ -241,6 +244,38 @@ describe('limits', () => {
 
     expect(notBefore!.getTime()).toBeGreaterThanOrEqual(before + 3_600_000);
     expect(notBefore!.getTime()).toBeLessThanOrEqual(Date.now() + 3_600_000);
+  });
+
+  test('a delay that is counted from another instant makes another submission, alike in all else', () => {
+    const submission = sendMail.create({ to: 'ann' }, { delay: '1h' });
+    const before = submission.notBefore;
+
+    const later = delayedFrom(submission, microsOf(new Date('2030-01-01T00:00:00Z')));
+
+    expect({ ...later }).toEqual({ ...submission, notBefore: new Date('2030-01-01T01:00:00Z') });
+    expect([Object.isFrozen(later), hasIdOfItsOwn(later), checkedSubmission(later)]).toEqual([true, true, later]);
+    expect(submission.notBefore).toEqual(before);
+    expect(delayedFrom(later, microsOf(new Date(5))).notBefore).toEqual(new Date(3_600_005));
+  });
+
+  test('without a delay there is nothing to count', () => {
+    const submission = sendMail.create({}, { id: 'a', notBefore: new Date(5) });
+
+    expect(delayedFrom(submission, microsOf(new Date('2030-01-01')))).toBe(submission);
+  });
+
+  test.each<[string, (submission: Submission) => { readonly notBefore: Date | null }]>([
+    ['spread', submission => ({ ...submission })],
+    ['a structured clone', structuredClone],
+    ['what stands on it', submission => Object.create(submission) as Submission],
+    ['the same one', submission => submission],
+  ])('%s reads its instant as a Date that nobody else has', (_, copied) => {
+    const submission = sendMail.create({}, { id: 'a', notBefore: new Date(5) });
+
+    copied(submission).notBefore!.setTime(0);
+
+    expect(copied(submission).notBefore).toEqual(new Date(5));
+    expect(copied(sendMail.create({})).notBefore).toBeNull();
   });
 
   test('labels called __proto__ are labels, and nothing more', () => {

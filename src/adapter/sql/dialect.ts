@@ -69,7 +69,7 @@ export interface Lane {
 
 export interface Claim {
   readonly lanes: readonly Lane[];
-  /** A place in the only lane: what was due before it was claimed, or is held. */
+  /** A place in the only lane: what was due before it was claimed, or is held. SQLite has no use for it. */
   readonly from?: LanePlace | null;
   readonly executorId: string;
   readonly limit: number;

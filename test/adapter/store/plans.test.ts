@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Attempt } from '../../../src/core/attempt.ts';
 import { JobIdentityConflictError } from '../../../src/core/errors.ts';
-import { aClaim, aSubmission, createJobs, type TestJobs } from '../../support/builders.ts';
+import { aClaim, aSubmission, createJobs, someSubmissions, type TestJobs } from '../../support/builders.ts';
 import { dropOrm, forEachDriver } from '../../support/orm.ts';
-import { aDueJob, aRunningJob, keyOf, outcomes, succeeded } from './given.ts';
+import { aDueJob, aRunningJob, dueJobs, keyOf, outcomes, stored, succeeded } from './given.ts';
 import { StatementLog } from './statement-log.ts';
 
 interface Case {
@@ -113,6 +113,42 @@ forEachDriver(driver => {
       }
     });
 
+    if (driver === 'postgresql') {
+      test.each([
+        ['settle', ({ store }, attempts) => store.settle(attempts.map(attempt => succeeded(attempt)))],
+        [
+          'progress',
+          ({ store }, attempts) => store.progress(attempts.map(ref => ({ ...ref, value: 1, message: null }))),
+        ],
+        ['release', ({ store }, attempts) => store.release(attempts)],
+        ['recover', ({ store }, attempts) => store.recover(attempts, { requeue: 'never', reason: 'shutdown' })],
+      ] satisfies Array<[string, (on: TestJobs, attempts: readonly Attempt[]) => Promise<unknown>]>)(
+        'the planner expects as many rows from the list of %s as it has',
+        async (_, ask) => {
+          const attempts = [await aRunningJob(on), await aRunningJob(on)];
+
+          const [statement] = (await log.of(() => ask(on, attempts))).filter(isQuery);
+
+          expect((await postgresPlan(statement!)).expectedOfLists).toEqual([2]);
+        },
+      );
+
+      test('a claim begins in the index where the last one ended, and reads nothing that is before that', async () => {
+        const claimOne = aClaim({ queues: ['places'], limit: 1 });
+        await dueJobs(on, someSubmissions(3, { queue: 'places' }));
+        let [last] = (await on.store.claim(claimOne)).attempts;
+
+        for (const _ of ['second', 'third']) {
+          const createdAt = (await stored(on, last!)).job!.created_at!;
+          const [statement] = await log.of(async () => ([last] = (await on.store.claim(claimOne)).attempts));
+
+          const { conditions } = await postgresPlan(statement!);
+          const place = new RegExp(`ROW\\(next_run_at, created_at\\) >= ROW\\(.*\\D${createdAt}\\D`);
+          expect(conditions).toContainEqual(expect.stringMatching(place));
+        }
+      });
+    }
+
     test.each(cases)('$call finds its rows by index', async ({ ask, index = 'durable_job_pkey' }) => {
       const attempt = await aRunningJob(on);
 
@@ -154,6 +190,10 @@ forEachDriver(driver => {
         .filter(node => node['Node Type'] === 'Seq Scan' && growing.test(node['Relation Name'] ?? ''))
         .map(node => node['Relation Name']!),
       indexes: unique(nodes.flatMap(node => node['Index Name'] ?? [])),
+      expectedOfLists: nodes
+        .filter(({ Plans = [] }) => Plans.some(below => below['Node Type'] === 'Function Scan'))
+        .map(node => node['Plan Rows']),
+      conditions: nodes.flatMap(node => node['Index Cond'] ?? []),
     };
   }
 });
@@ -203,6 +243,9 @@ interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
+  readonly 'Plan Rows': number;
+  readonly Plans?: readonly PlanNode[];
 }
 
 function nodesOf(value: unknown): PlanNode[] {
