@@ -32,8 +32,8 @@ const knownForMicros: Micros = 50_000;
 
 /**
  * Claims in two steps: a look, which writes nothing and is all that an idle poll sends, then the claim of what it found due.
- * While claims come back full the next ones reuse the lanes, for 50 ms, each from where the last one ended. Capped queues are claimed under the lock of their rows;
- * the others pay nothing for that.
+ * While claims come back full the next ones reuse the lanes, for 50 ms, each from where the last one ended. Capped queues are
+ * claimed under the lock of their rows; the others pay nothing for that.
  */
 export class DueJobs {
   readonly #session: Session;

@@ -113,7 +113,10 @@ const brand = Symbol.for('mikro-orm-jobs.submission');
 const madeId = Symbol.for('mikro-orm-jobs.submission.madeId');
 const delayMs = Symbol.for('mikro-orm-jobs.submission.delayMs');
 const notBeforeMs = Symbol.for('mikro-orm-jobs.submission.notBeforeMs');
-/** Each reader gets a Date of its own: freezing one doesn't keep it from being set. One getter for all, or every submission has a shape of its own. */
+/**
+ * Each reader gets a Date of its own: freezing one doesn't keep it from being set. One getter for all: with one each, every submission has
+ * a shape of its own, and every reader looks each property up.
+ */
 const notBeforeOnRead = {
   enumerable: true,
   get(this: { readonly [notBeforeMs]: number | null }): Date | null {
