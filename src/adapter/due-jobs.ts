@@ -10,7 +10,7 @@ import type { Lane, LanePlace, SqlDialect, Start } from './sql/dialect.ts';
 import { deleteLeftoverAttempts } from './sql/shared/delete-leftover-attempts.ts';
 import { look } from './sql/shared/look.ts';
 import { cappedQueueOf, countRunning } from './sql/shared/queues.ts';
-import type { Statement } from './sql/statement.ts';
+import { prepared, type Statement } from './sql/statement.ts';
 
 /** Lanes that gave as much as was asked for, and how long they may be claimed from without another look. */
 interface KnownLanes {
@@ -128,7 +128,10 @@ export class DueJobs {
 
   async #lookAndClaim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
     const { executorId, limit } = request;
-    const seen = (await this.#session.read(look(this.#session.tables, request)))
+    const statement = look(this.#session.tables, request);
+    // While it drains. An idle executor sends it every few seconds, and its plan would cost it a statement more each time.
+    const isBusy = this.#known.has(executorId);
+    const seen = (await this.#session.read(isBusy ? prepared(statement) : statement))
       .map(toLane)
       .filter(lane => !lane.isPaused);
     const lanes = seen.filter(hasRoom);

@@ -89,6 +89,27 @@ forEachDriver(driver => {
       expect(names.length).toBe(mikroOrmMajor === 7 ? 6 : 0);
     });
 
+    test('the look of an executor that drains is prepared, that of an idle one is sent as text', async () => {
+      let now = Date.now() * 1000;
+      const jobs = await jobsWith({ clock: { now: () => now } });
+      const executorId = randomUUID();
+      await jobs.store.register(anExecutor({ id: executorId }));
+      await jobs.submit([aSubmission(), aSubmission(), aSubmission()]);
+      const claim = async () => {
+        await jobs.store.claim(aClaim({ executorId, limit: 1 }));
+        now += 60_000;
+
+        return (await namesOf(orm)).length;
+      };
+
+      const idle = await claim();
+      const draining = await claim();
+      await claim();
+
+      expect(draining).toBe(mikroOrmMajor === 7 ? idle + 1 : 0);
+      expect(await claim()).toBe(draining);
+    });
+
     test('nothing is prepared with `preparedStatements: false`', async () => {
       await useAll(await jobsWith({ preparedStatements: false }));
 
