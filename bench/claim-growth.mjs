@@ -56,7 +56,7 @@ try {
 async function open(name, url, others) {
   const orm = await MikroORM.init({ clientUrl: url, entities: jobEntities });
   await orm.schema.create();
-  for (const crowd of [...others, dueJobs(claimSize * (repeats + warmUps + 1))]) await insertJobs(orm.em, crowd);
+  for (const crowd of [...others, dueJobs(claimSize * (repeats + warmUps + 2))]) await insertJobs(orm.em, crowd);
   await settleDown(server.url, name);
 
   const executor = { id: 'bench', name: 'bench', host: os.hostname(), leaseUntil: null, metadata: {} };
@@ -72,7 +72,7 @@ async function open(name, url, others) {
     plans: async () => {
       const claimAsText = claimOf(new Jobs({ orm, notifications: false, preparedStatements: false }).store);
       // The first call asks for the host's settings too.
-      await claimAsText(future);
+      await claimAsText(known);
       const statements = await statementsOf(orm, () => claimAsText(known));
       return Promise.all(statements.map(statement => planOf(orm, statement)));
     },
