@@ -71,8 +71,9 @@ async function open(name, url, others) {
     // As text, or MikroORM would not see them.
     plans: async () => {
       const claimAsText = claimOf(new Jobs({ orm, notifications: false, preparedStatements: false }).store);
-      // The first call asks for the host's settings too.
+      // The first call asks for the host's settings too, and the next one within 50 ms would not look.
       await claimAsText(known);
+      await sleep(betweenMs);
       const statements = await statementsOf(orm, () => claimAsText(known));
       return Promise.all(statements.map(statement => planOf(orm, statement)));
     },
