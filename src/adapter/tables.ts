@@ -24,7 +24,7 @@ export interface Tables {
   readonly idempotency: Raw;
 }
 
-/** A host that stages in a schema for each tenant has some hundreds. */
+/** By the ORM's metadata and the schema: every stage asks for them, and a host with a schema for each tenant has some hundreds. */
 const known = new WeakMap<object, Map<string, Tables>>();
 
 export function tablesOf(em: EntityManager): Tables {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { Schedule } from '../../src/core/schedule.ts';
 import { dateOf, microsOf, type Micros } from '../../src/core/time.ts';
-import { changesOf, occurrencesAround, type Change } from './wall-clock.ts';
+import { changesOf, occurrencesAround, type Change } from './support/wall-clock.ts';
 
 /** Occurrences are written as the clock on the wall shows them, with the offset that holds then. */
 type Row = [what: string, cron: string, zone: string, after: string, expected: string[]];
 
 describe('a fixed time that the clock skips falls on the first instant after the gap', () => {
-  const rows: Row[] = [
+  comes([
     ['in the middle of the gap', '30 2 * * *', 'America/New_York', '2026-03-07T12:00-05:00', ['2026-03-08T03:00-04:00', '2026-03-09T02:30-04:00']],
     ['at its first minute', '0 2 * * *', 'America/New_York', '2026-03-07T12:00-05:00', ['2026-03-08T03:00-04:00', '2026-03-09T02:00-04:00']],
     ['in its last second', '59 59 2 * * *', 'America/New_York', '2026-03-07T12:00-05:00', ['2026-03-08T03:00-04:00', '2026-03-09T02:59:59-04:00']],
@@ -41,15 +41,11 @@ describe('a fixed time that the clock skips falls on the first instant after the
     ['a minute past midnight', '30 0 * * *', 'America/St_Johns', '2011-03-12T12:00-03:30', ['2011-03-13T01:01-02:30', '2011-03-14T00:30-02:30']],
     ['midnight before such a minute: stays', '0 0 * * *', 'America/St_Johns', '2011-03-12T12:00-03:30', ['2011-03-13T00:00-03:30', '2011-03-14T00:00-02:30']],
     ['where a country moved its clock for good', '45 2 * * *', 'America/Caracas', '2016-04-30T12:00-04:30', ['2016-05-01T03:00-04:00', '2016-05-02T02:45-04:00']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 describe('a fixed time that a gap takes along to the next day is left out', () => {
-  const rows: Row[] = [
+  comes([
     ['in the last hour of the day', '30 23 * * *', 'America/Nuuk', '2024-03-29T12:00-02:00', ['2024-03-29T23:30-02:00', '2024-03-31T23:30-01:00']],
     ['but not the midnight at the end of the gap', '0 0 * * *', 'America/Nuuk', '2024-03-30T12:00-02:00', ['2024-03-31T00:00-01:00', '2024-04-01T00:00-01:00']],
     ['on that day of the week', '30 23 * * 6', 'America/Nuuk', '2024-03-24T00:00-02:00', ['2024-04-06T23:30-01:00', '2024-04-13T23:30-01:00']],
@@ -58,15 +54,11 @@ describe('a fixed time that a gap takes along to the next day is left out', () =
     ['on that date alone', '0 12 30 * *', 'Pacific/Apia', '2011-11-01T00:00-10:00', ['2011-11-30T12:00-10:00', '2012-01-30T12:00+14:00']],
     ['on that day of the week alone', '0 0 * * FRI', 'Pacific/Apia', '2011-12-22T00:00-10:00', ['2011-12-23T00:00-10:00', '2012-01-06T00:00+14:00']],
     ['but not on the day after', '0 0 31 12 *', 'Pacific/Apia', '2011-12-01T00:00-10:00', ['2011-12-31T00:00+14:00', '2012-12-31T00:00+14:00']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 describe('a fixed time in an hour that comes twice comes in its first pass only', () => {
-  const rows: Row[] = [
+  comes([
     ['in the middle', '30 1 * * *', 'America/New_York', '2026-10-31T12:00-04:00', ['2026-11-01T01:30-04:00', '2026-11-02T01:30-05:00']],
     ['at its first minute', '0 1 * * *', 'America/New_York', '2026-10-31T12:00-04:00', ['2026-11-01T01:00-04:00', '2026-11-02T01:00-05:00']],
     ['in its last second', '59 59 1 * * *', 'America/New_York', '2026-10-31T12:00-04:00', ['2026-11-01T01:59:59-04:00', '2026-11-02T01:59:59-05:00']],
@@ -96,15 +88,11 @@ describe('a fixed time in an hour that comes twice comes in its first pass only'
     ['the midnight after such an hour: once anyway', '0 0 * * *', 'America/Sao_Paulo', '2018-02-17T12:00-02:00', ['2018-02-18T00:00-03:00', '2018-02-19T00:00-03:00']],
     ['where it ends a minute past midnight', '0 0 * * *', 'America/St_Johns', '2010-11-06T12:00-02:30', ['2010-11-07T00:00-02:30', '2010-11-08T00:00-03:30']],
     ['where a country moved its clock for good', '45 23 * * *', 'Asia/Pyongyang', '2015-08-14T12:00+09:00', ['2015-08-14T23:45+09:00', '2015-08-15T23:45+08:30']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 describe('a pattern with * or steps leaves out what the clock skips', () => {
-  const rows: Row[] = [
+  comes([
     ['each minute', '* * * * *', 'America/New_York', '2026-03-08T01:58-05:00', ['2026-03-08T01:59-05:00', '2026-03-08T03:00-04:00', '2026-03-08T03:01-04:00']],
     ['each second', '* * * * * *', 'America/New_York', '2026-03-08T01:59:58-05:00', ['2026-03-08T01:59:59-05:00', '2026-03-08T03:00-04:00', '2026-03-08T03:00:01-04:00']],
     ['every twenty seconds', '*/20 * * * * *', 'Europe/Berlin', '2026-03-29T01:59:30+01:00', ['2026-03-29T01:59:40+01:00', '2026-03-29T03:00+02:00', '2026-03-29T03:00:20+02:00']],
@@ -123,15 +111,11 @@ describe('a pattern with * or steps leaves out what the clock skips', () => {
     ['midnight, by steps', '0 */6 * * *', 'Asia/Beirut', '2024-03-30T12:30+02:00', ['2024-03-30T18:00+02:00', '2024-03-31T06:00+03:00', '2024-03-31T12:00+03:00']],
     ['a whole day', '0 */8 * * *', 'Pacific/Apia', '2011-12-29T12:00-10:00', ['2011-12-29T16:00-10:00', '2011-12-31T00:00+14:00', '2011-12-31T08:00+14:00']],
     ['the minutes of a day that there never was', '* * 30 12 *', 'Pacific/Apia', '2011-12-01T00:00-10:00', ['2012-12-30T00:00+14:00', '2012-12-30T00:01+14:00']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 describe('a pattern with * or steps comes in both passes of an hour that comes twice', () => {
-  const rows: Row[] = [
+  comes([
     ['each minute', '* * * * *', 'America/New_York', '2026-11-01T01:58-04:00', ['2026-11-01T01:59-04:00', '2026-11-01T01:00-05:00', '2026-11-01T01:01-05:00']],
     ['each minute, out of the second pass', '* * * * *', 'America/New_York', '2026-11-01T01:58-05:00', ['2026-11-01T01:59-05:00', '2026-11-01T02:00-05:00']],
     ['each second', '* * * * * *', 'Europe/Berlin', '2026-10-25T02:59:58+02:00', ['2026-10-25T02:59:59+02:00', '2026-10-25T02:00+01:00', '2026-10-25T02:00:01+01:00']],
@@ -151,15 +135,11 @@ describe('a pattern with * or steps comes in both passes of an hour that comes t
     ['the hour before midnight', '30 * * * *', 'America/Sao_Paulo', '2018-02-17T22:30-02:00', ['2018-02-17T23:30-02:00', '2018-02-17T23:30-03:00', '2018-02-18T00:30-03:00']],
     ['an hour that reaches past midnight and back', '*/30 * * * *', 'America/St_Johns', '2010-11-06T23:15-02:30', ['2010-11-06T23:30-02:30', '2010-11-07T00:00-02:30', '2010-11-06T23:30-03:30', '2010-11-07T00:00-03:30', '2010-11-07T00:30-03:30']],
     ['on that day of the week alone', '*/30 23 * * 6', 'Asia/Beirut', '2024-10-26T12:00+03:00', ['2024-10-26T23:00+03:00', '2024-10-26T23:30+03:00', '2024-10-26T23:00+02:00', '2024-10-26T23:30+02:00', '2024-11-02T23:00+02:00']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 describe('dates go on through a clock change', () => {
-  const rows: Row[] = [
+  comes([
     ['the 1st or a Sunday', '0 3 1 * SUN', 'America/New_York', '2026-10-30T00:00-04:00', ['2026-11-01T03:00-05:00', '2026-11-08T03:00-05:00']],
     ['the 29th or a Monday', '0 3 29 * MON', 'Europe/Berlin', '2026-03-24T00:00+01:00', ['2026-03-29T03:00+02:00', '2026-03-30T03:00+02:00', '2026-04-06T03:00+02:00']],
     ['every tenth day or a Sunday', '30 2 */10 * SUN', 'Europe/Berlin', '2026-03-28T00:00+01:00', ['2026-03-29T03:00+02:00', '2026-03-31T02:30+02:00', '2026-04-01T02:30+02:00', '2026-04-05T02:30+02:00']],
@@ -177,11 +157,7 @@ describe('dates go on through a clock change', () => {
     ['a zone three quarters of an hour off', '0 0 * * *', 'Asia/Kathmandu', '2026-03-28T12:00+05:45', ['2026-03-29T00:00+05:45', '2026-03-30T00:00+05:45']],
     ['a zone that gave its changes up', '0 0 * * *', 'America/Sao_Paulo', '2026-10-31T12:00-03:00', ['2026-11-01T00:00-03:00', '2026-11-02T00:00-03:00']],
     ['UTC, which never changes', '30 2 * * *', 'UTC', '2026-03-28T12:00Z', ['2026-03-29T02:30Z', '2026-03-30T02:30Z']],
-  ]; // prettier-ignore
-
-  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
-    expectOccurrences(cron, zone, after, expected);
-  });
+  ]); // prettier-ignore
 });
 
 test.each([
@@ -219,6 +195,12 @@ describe('around every change of the clock from 2010 to 2035', () => {
     }
   });
 });
+
+function comes(rows: readonly Row[]): void {
+  test.each(rows)('%s: %s in %s', (_, cron, zone, after, expected) => {
+    expectOccurrences(cron, zone, after, expected);
+  });
+}
 
 /** Listed, asked one by one from the last one, from instants between, and made up for afterwards: always the same. */
 function expectOccurrences(cron: string, zone: string, after: string, texts: readonly string[]): void {

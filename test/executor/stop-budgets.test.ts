@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { defineJob } from '../../src/core/definition.ts';
-import { dbNameOf, forEachDriver, mikroOrmMajor, postgresUrl } from '../support/orm.ts';
+import { dbNameOf, forEachDriver, postgresUrl } from '../support/orm.ts';
 import { aborted, latch, turns, until } from './support/latch.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import { Note } from './support/note.entity.ts';
@@ -414,18 +414,19 @@ forEachDriver(driver => {
 
     gate.open();
     await executor.stop();
+    // As its process would end: MikroORM 6's pool goes on asking for a connection, and would write the outcome after all.
+    await world.orm.close();
 
     await server.query(`alter database ${dbName} with allow_connections true`);
     await server.end();
     other = await connect(dbName);
+    await world.orm.connect();
     const next = world.executor([handler]);
     await next.start();
     for (const id of ['ended', 'deaf']) {
       await until(async () => (await world.job(id)).state === 'succeeded');
+      expect((await world.job(id)).attemptCount).toBe(2);
     }
-    // MikroORM 6's pool goes on asking for a connection after the stop, and may write what has ended after all.
-    expect([2, mikroOrmMajor === 6 ? 1 : 2]).toContain((await world.job('ended')).attemptCount);
-    expect((await world.job('deaf')).attemptCount).toBe(2);
   });
 });
 
