@@ -25,12 +25,16 @@ const maxStatements = 100;
 
 const backendPid = sql`select pg_backend_pid() as pid`;
 
-/** The pool of `pg`: the connections in it, and which process of the server each was told that it speaks to. */
+/** The pool of `pg`: the connections in it, which process of the server each was told that it speaks to, and what they take. */
 interface Pool {
   readonly _clients?: ReadonlyArray<{ readonly processID?: number | null }>;
+  readonly Client?: { readonly Query?: QueryClass };
 }
 
-/** What `pg` takes; it writes the values into the object that it is given, so each execution has its own. */
+type QueryClass = new (query: NamedQuery & { values: Statement['params']; callback: Answered }) => object;
+
+type Answered = (error: Error | null, result: { readonly rows: Row[] }) => void;
+
 interface NamedQuery {
   readonly name: string;
   readonly text: string;
@@ -47,7 +51,8 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
   readonly #isTrusted: boolean;
   readonly #queries = new Map<string, NamedQuery>();
   readonly #plannedAt = new WeakMap<RawConnection, number>();
-  #state: 'unknown' | 'on' | 'off';
+  /** Null where nothing can be prepared; undefined until that is known. */
+  #Query: QueryClass | null | undefined;
 
   /** @param isTrusted whether a pooler, if there is one, knows prepared statements */
   constructor(em: EntityManager, clock: Clock, isTrusted = false) {
@@ -55,27 +60,28 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     this.#connection = kyselyConnectionOf(em);
     this.#clock = clock;
     this.#isTrusted = isTrusted;
-    this.#state = this.#connection === null ? 'off' : 'unknown';
+    this.#Query = this.#connection === null ? null : undefined;
   }
 
   async send(statement: Statement, sending: Sending): Promise<Row[]> {
-    if (this.#state === 'unknown') {
-      this.#state = (await this.#arePossible(sending.on)) ? 'on' : 'off';
+    if (this.#Query === undefined) {
+      this.#Query = await this.#queryClass(sending.on);
     }
-    const query = this.#state === 'on' ? this.#queryFor(statement.sql) : null;
-    if (query === null || !isLeftAlone(this.#em, statement)) {
+    const Query = this.#Query;
+    const query = Query === null ? null : this.#queryFor(statement.sql);
+    if (Query === null || query === null || !isLeftAlone(this.#em, statement)) {
       return sending.asText();
     }
 
     try {
       return await onConnection(this.#em, this.#connection!, statement, sending, connection =>
-        this.#execute(connection, query, statement.params),
+        this.#execute(connection, Query, query, statement.params),
       );
     } catch (error) {
       if (!isPreparedRefused(error)) {
         throw error;
       }
-      this.#state = 'off';
+      this.#Query = null;
       // Nothing was executed. But a transaction has failed with it, and is its owner's to repeat.
       if (sending.on?.isTransaction) {
         throw error;
@@ -85,7 +91,12 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     return sending.asText();
   }
 
-  async #execute(connection: RawConnection, query: NamedQuery, params: Statement['params']): Promise<Row[]> {
+  async #execute(
+    connection: RawConnection,
+    Query: QueryClass,
+    query: NamedQuery,
+    values: Statement['params'],
+  ): Promise<Row[]> {
     const now = this.#clock.now();
     const plannedAt = this.#plannedAt.get(connection);
     if (plannedAt === undefined) {
@@ -95,7 +106,12 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
       await connection.executeQuery({ sql: 'discard plans', parameters: [] });
     }
 
-    return (await connection.executeQuery({ sql: { ...query }, parameters: params })).rows;
+    return new Promise((resolve, reject) => {
+      // Given here, not left to `pg`: it would put a function on the query later, and V8 keeps what is assigned so, and the rows
+      // with it, until the next collection of the whole heap.
+      const callback: Answered = (error, result) => (error ? reject(error) : resolve(result.rows));
+      connection.executeQuery({ sql: new Query({ ...query, values, callback }), parameters: [] }).catch(reject);
+    });
   }
 
   /** The text says all: another one is another statement, whoever else prepares on the same connection. Null: there are too many. */
@@ -116,15 +132,16 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
   }
 
   /** A pooler tells of a process of its own making, and hands the next statement to any connection: the statement's plan is elsewhere. */
-  async #arePossible(on: Kysely | undefined): Promise<boolean> {
+  async #queryClass(on: Kysely | undefined): Promise<QueryClass | null> {
     const pool = (await nativeClientOf(this.#em)) as Pool | undefined;
-    if (pool === undefined || this.#isTrusted) {
-      return pool !== undefined;
+    const Query = pool?.Client?.Query ?? null;
+    if (Query === null || this.#isTrusted) {
+      return Query;
     }
 
     const [row] = await onConnection(this.#em, this.#connection!, backendPid, { on }, async connection => {
       return (await connection.executeQuery({ sql: backendPid.sql, parameters: [] })).rows;
     });
-    return pool._clients?.some(({ processID }) => processID === row!.pid) ?? false;
+    return pool!._clients?.some(({ processID }) => processID === row!.pid) ? Query : null;
   }
 }

@@ -16,10 +16,12 @@ export class TransactionSession implements Session {
     this.tables = tablesOf(em);
     this.#prepared = prepared;
     const run = runOn(em, em.getTransactionContext(), prepared);
-    this.read = this.write = async statement => {
+    const guarded: Run = async statement => {
       refuseEndedTransaction(em);
       return run(statement);
     };
+    this.read = guarded;
+    this.write = guarded;
   }
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);

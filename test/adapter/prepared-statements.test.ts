@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import net from 'node:net';
+import { nativeClientOf } from '../../src/adapter/native-client.ts';
 import { OwnSession } from '../../src/adapter/own-session.ts';
 import { PostgresqlPreparedStatements } from '../../src/adapter/postgresql-prepared-statements.ts';
 import { sqlDialectOf } from '../../src/adapter/sql-dialect-of.ts';
@@ -169,6 +170,23 @@ forEachDriver(driver => {
         expect(before).toContain('Seq Scan');
         expect(after).toContain('Index');
       });
+
+      test('each has its callback when `pg` is given it: one assigned by `pg` would keep the rows in memory', async () => {
+        const jobs = await jobsWith();
+        const { prototype } = ((await nativeClientOf(orm.em as never)) as Pool).Client;
+        const { query } = prototype;
+        const given: { readonly name?: string; readonly hasCallback: boolean }[] = [];
+        prototype.query = function (config, ...others) {
+          given.push({ name: config.name!, hasCallback: typeof config.callback === 'function' });
+          return query.call(this, config, ...others);
+        };
+
+        await useAll(jobs).finally(() => (prototype.query = query));
+
+        const prepared = given.filter(({ name }) => name?.startsWith('durable_job_'));
+        expect(prepared.length).toBeGreaterThan(0);
+        expect(prepared.filter(({ hasCallback }) => !hasCallback)).toEqual([]);
+      });
     }
 
     test('a transaction of the library that meets a forgotten statement is repeated by the library', async () => {
@@ -216,6 +234,13 @@ forEachDriver(driver => {
     });
   }
 });
+
+/** The pool of `pg`. */
+interface Pool {
+  readonly Client: {
+    readonly prototype: { query(config: { name?: string; callback?: unknown }, ...others: unknown[]): unknown };
+  };
+}
 
 /** What is prepared on the only connection. */
 async function namesOf(orm: TestOrm): Promise<string[]> {
