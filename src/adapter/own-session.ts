@@ -5,6 +5,7 @@ import { isPoolTimeout } from './database-errors.ts';
 import type { PreparedStatements } from './prepared-statements.ts';
 import type { DatabaseSetup, SqlDialect } from './sql/dialect.ts';
 import { freeLostConnections } from './free-lost-connections.ts';
+import { JointTransactions } from './joint-transactions.ts';
 import { retryTransient } from './retry-transient.ts';
 import { runOn, runOnceBegun } from './run.ts';
 import type { Row, Run, Session } from './session.ts';
@@ -29,6 +30,8 @@ export class OwnSession implements Session {
   readonly #prepared: PreparedStatements | null;
   readonly #limit: ConnectionLimit | undefined;
   readonly #setup: () => Promise<DatabaseSetup>;
+  /** Where there is one writer. */
+  readonly #joint: JointTransactions | null;
 
   constructor(
     em: EntityManager,
@@ -46,6 +49,7 @@ export class OwnSession implements Session {
     this.#limit = limit;
     this.#setup =
       like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement, () => {}))) : like.#setup;
+    this.#joint = like === undefined ? this.#jointTransactions() : like.#joint;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -61,15 +65,13 @@ export class OwnSession implements Session {
 
   readonly write: Run = statement => {
     return this.#inTurns(async begun => {
-      const setup = await this.#askSetup();
-      return setup.needsTransaction
-        ? this.#transaction(run => run(statement), setup, begun)
-        : this.#run(statement, begun);
+      const { needsTransaction } = await this.#askSetup();
+      return needsTransaction ? this.#transaction(run => run(statement), begun) : this.#run(statement, begun);
     });
   };
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => {
-    return this.#inTurns(async begun => this.#transaction(work, await this.#askSetup(), begun));
+    return this.#inTurns(begun => this.#transaction(work, begun));
   };
 
   inTransaction(em: EntityManager): TransactionSession {
@@ -92,13 +94,22 @@ export class OwnSession implements Session {
     return retryTransient(() => this.#inTime(work), this.#random);
   }
 
-  #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup, begun: () => void): Promise<T> {
+  #transaction<T>(work: (run: Run) => Promise<T>, begun: () => void): Promise<T> {
+    return this.#joint === null ? this.#transactionAlone(work, begun) : this.#joint.run(work, begun);
+  }
+
+  async #transactionAlone<T>(work: (run: Run) => Promise<T>, begun: () => void = () => {}): Promise<T> {
+    const setup = await this.#askSetup();
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
     return this.#connections.transactional(async transaction => {
       begun();
       return this.#dialect.transaction(runOn(this.#em, transaction, this.#prepared), work, setup);
     }, options);
+  }
+
+  #jointTransactions(): JointTransactions | null {
+    return this.#dialect.hasOneWriter ? new JointTransactions(work => this.#transactionAlone(work)) : null;
   }
 
   #run(statement: Statement, begun: () => void): Promise<Row[]> {

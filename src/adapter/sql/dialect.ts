@@ -14,6 +14,8 @@ export interface SqlDialect {
   readonly hasNotifications: boolean;
   /** Whether a transaction can be given an isolation level. */
   readonly hasIsolationLevels: boolean;
+  /** Whether transactions that write wait for each other. */
+  readonly hasOneWriter: boolean;
   /** Asked once, outside of a transaction. */
   setup(run: Run): Promise<DatabaseSetup>;
   /** What surrounds the statements of one of the library's own transactions. */

@@ -22,6 +22,7 @@ export const postgresqlDialect: SqlDialect = {
   name: 'postgresql',
   hasNotifications: true,
   hasIsolationLevels: true,
+  hasOneWriter: false,
 
   // A host may have made another level its default; there a lone update would fail where it should wait and look again.
   setup: async run => {

@@ -8,13 +8,13 @@ const maxLanes = 200;
 
 /** A UUIDv4, made for each row anew. */
 const newToken = new Raw(
-  [
-    'lower(hex(randomblob(4)))',
-    'lower(hex(randomblob(2)))',
-    "'4' || substr(lower(hex(randomblob(2))), 2)",
-    "substr('89ab', 1 + abs(random() % 4), 1) || substr(lower(hex(randomblob(2))), 2)",
-    'lower(hex(randomblob(6)))',
-  ].join(" || '-' || "),
+  `printf('%08x-%04x-4%03x-%04x-%012x', ${[
+    'random() & 0xffffffff',
+    'random() & 0xffff',
+    'random() & 0xfff',
+    'random() & 0x3fff | 0x8000',
+    'random() & 0xffffffffffff',
+  ].join(', ')})`,
 );
 
 /**

@@ -28,6 +28,7 @@ export const sqliteDialect: SqlDialect = {
   name: 'sqlite',
   hasNotifications: false,
   hasIsolationLevels: false,
+  hasOneWriter: true,
   setup: async run => {
     const [row] = await run(sql`pragma journal_mode`);
     const isWal = row?.journal_mode === 'wal';

@@ -1,0 +1,92 @@
+import { AsyncResource } from 'node:async_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { isTransient } from './database-errors.ts';
+import type { Run } from './session.ts';
+
+type Work<T> = (run: Run) => Promise<T>;
+
+interface Entry {
+  /** Throws when nobody waits for it any more. */
+  readonly begun: () => void;
+  readonly work: Work<unknown>;
+  readonly resolve: (result: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** So many go together: while they do, nobody else has the connection. */
+const maxTogether = 10;
+
+/**
+ * Transactions of one moment as one, where there is one writer: what ends and what is claimed next share a commit, which on a disk
+ * takes longer than either. They run one after the other, in the order of their calls. One that fails takes the others
+ * back, and each is then run by itself; what the database asks for again is its owner's to repeat.
+ */
+export class JointTransactions {
+  readonly #transaction: <T>(work: Work<T>) => Promise<T>;
+  readonly #waiting: Entry[] = [];
+  #sending: Promise<void> | null = null;
+
+  constructor(transaction: <T>(work: Work<T>) => Promise<T>) {
+    this.#transaction = transaction;
+  }
+
+  run<T>(work: Work<T>, begun: () => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      // The host's hooks on statements see the request that they are sent for.
+      this.#waiting.push({ begun, work: AsyncResource.bind(work), resolve, reject });
+      this.#sending ??= this.#sendAll();
+    });
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await nextTurn();
+      await this.#sendTogether();
+    }
+    this.#sending = null;
+  }
+
+  async #sendTogether(): Promise<void> {
+    let group: readonly Entry[] | null = null;
+
+    try {
+      const results = await this.#transaction(async run => {
+        // What came while the connection was another's goes along.
+        group = this.#taken().filter(hasBegun);
+        const results: unknown[] = [];
+        for (const { work } of group) {
+          results.push(await work(run));
+        }
+
+        return results;
+      });
+      group!.forEach(({ resolve }, index) => resolve(results[index] as never));
+    } catch (error) {
+      await this.#refused(group ?? this.#taken(), error);
+    }
+  }
+
+  async #refused(group: readonly Entry[], error: unknown): Promise<void> {
+    if (group.length === 1 || isTransient(error)) {
+      return group.forEach(({ reject }) => reject(error));
+    }
+
+    for (const { work, resolve, reject } of group) {
+      await this.#transaction(work).then(result => resolve(result as never), reject);
+    }
+  }
+
+  #taken(): Entry[] {
+    return this.#waiting.splice(0, maxTogether);
+  }
+}
+
+function hasBegun({ begun, reject }: Entry): boolean {
+  try {
+    begun();
+    return true;
+  } catch (error) {
+    reject(error);
+    return false;
+  }
+}
