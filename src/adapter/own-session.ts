@@ -57,18 +57,9 @@ export class OwnSession implements Session {
     return new OwnSession(this.#em, this.#dialect, this.#random, this.#prepared, this, limit);
   }
 
-  readonly read: Run = statement => {
-    return this.#dialect.name === 'sqlite'
-      ? this.#readWithoutWaiting(statement)
-      : this.#inTime(begun => this.#run(statement, begun));
-  };
+  readonly read: Run = statement => this.#send(statement, ({ hasWaitingRead }) => hasWaitingRead);
 
-  readonly write: Run = statement => {
-    return this.#inTurns(async begun => {
-      const { needsTransaction } = await this.#askSetup();
-      return needsTransaction ? this.#transaction(run => run(statement), begun) : this.#run(statement, begun);
-    });
-  };
+  readonly write: Run = statement => this.#send(statement, ({ needsTransaction }) => needsTransaction);
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => {
     return this.#inTurns(begun => this.#transaction(work, begun));
@@ -78,10 +69,12 @@ export class OwnSession implements Session {
     return new TransactionSession(em, this.#prepared);
   }
 
-  /** With better-sqlite3 the whole process would wait for whoever writes. */
-  async #readWithoutWaiting(statement: Statement): Promise<Row[]> {
-    const { hasWaitingRead } = await this.#inTime(begun => this.#askSetup().finally(begun));
-    return hasWaitingRead ? this.atomically(run => run(statement)) : this.#inTime(begun => this.#run(statement, begun));
+  #send(statement: Statement, inTransaction: (setup: DatabaseSetup) => boolean): Promise<Row[]> {
+    return this.#inTurns(async begun => {
+      return inTransaction(await this.#askSetup())
+        ? this.#transaction(run => run(statement), begun)
+        : this.#run(statement, begun);
+    });
   }
 
   async #askSetup(): Promise<DatabaseSetup> {

@@ -78,17 +78,12 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
         this.#execute(connection, Query, query, statement.params),
       );
     } catch (error) {
-      if (!isPreparedRefused(error)) {
-        throw error;
+      // Nothing was executed, and what comes again is sent as text.
+      if (isPreparedRefused(error)) {
+        this.#Query = null;
       }
-      this.#Query = null;
-      // Nothing was executed. But a transaction has failed with it, and is its owner's to repeat.
-      if (sending.on?.isTransaction) {
-        throw error;
-      }
+      throw error;
     }
-
-    return sending.asText();
   }
 
   async #execute(

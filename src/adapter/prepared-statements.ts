@@ -28,7 +28,6 @@ export interface KyselyConnection {
 
 /** What its transactions are. */
 export interface Kysely {
-  readonly isTransaction: boolean;
   getExecutor(): { provideConnection<T>(work: (connection: RawConnection) => Promise<T>): Promise<T> };
 }
 

@@ -7,11 +7,11 @@ import { prepared, sql } from '../../src/adapter/sql/statement.ts';
 import { ConnectionTimeoutError } from '../../src/core/errors.ts';
 import { jobEntities } from '../../src/entities/index.ts';
 import { ManualClock } from '../support/builders.ts';
-import { createOrm, dropOrm, forEachDriver, type TestOrm } from '../support/orm.ts';
+import { createOrm, dropOrm, forEachDriver, mikroOrmMajor, type TestOrm } from '../support/orm.ts';
 
-const pause = prepared(
-  sql`insert into durable_job_queue (name, paused, updated_at) values (${'mails'}, ${true}, ${5})`,
-);
+const pauseOf = (name: string) =>
+  prepared(sql`insert into durable_job_queue (name, paused, updated_at) values (${name}, ${true}, ${5})`);
+const pause = pauseOf('mails');
 
 const calls: Array<[string, (session: Session) => Promise<unknown>]> = [
   ['a statement', ({ write }) => write(pause)],
@@ -48,6 +48,41 @@ forEachDriver(driver => {
       },
     );
 
+    test('a read has one limit too', async () => {
+      const { session, timers } = await aSession();
+
+      await session.read(prepared(sql`select name from durable_job_queue where name = ${'mails'}`));
+
+      expect(timers).toEqual([{ ms: 400, isCancelled: true }]);
+    });
+
+    if (driver === 'postgresql' && isPrepared && mikroOrmMajor === 7) {
+      test.each(calls)(
+        '%s whose prepared statement was forgotten is sent as text, within a limit again',
+        async (_, call) => {
+          const { session, timers } = await aSession();
+          await session.write(pauseOf('first'));
+          await orm.em.fork().execute('deallocate all');
+
+          await call(session);
+
+          const limit = { ms: 400, isCancelled: true };
+          expect(timers).toEqual([limit, limit, limit]);
+          expect(await queues()).toEqual(['first', 'mails']);
+        },
+      );
+
+      test('a read whose prepared statement was forgotten is sent as text', async () => {
+        const { session } = await aSession();
+        const find = () => session.read(prepared(sql`select name from durable_job_queue where name = ${'mails'}`));
+        await session.write(pause);
+        await find();
+        await orm.em.fork().execute('deallocate all');
+
+        expect(await find()).toEqual([{ name: 'mails' }]);
+      });
+    }
+
     async function aSession() {
       orm = await createOrm(driver, jobEntities, { pool: { min: 0, max: 1 } });
       const em = orm.em as never;
@@ -71,7 +106,7 @@ forEachDriver(driver => {
   });
 
   async function queues(): Promise<string[]> {
-    const rows: { name: string }[] = await orm.em.fork().execute('select name from durable_job_queue');
+    const rows: { name: string }[] = await orm.em.fork().execute('select name from durable_job_queue order by name');
     return rows.map(({ name }) => name);
   }
 });

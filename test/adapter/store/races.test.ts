@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt } from '../../../src/core/attempt.ts';
 import type { JobKey } from '../../../src/core/job-key.ts';
 import { aClaim, aSubmission, someSubmissions, type TestJobs } from '../../support/builders.ts';
@@ -279,6 +280,8 @@ forEachDriver(driver => {
     const watch = async () => {
       while (!isDone) {
         for (const pair of await jobsWithAttempts(all.at(-1)!)) seen.add(pair);
+        // With better-sqlite3 the reads alone would leave no turn to anybody else.
+        await nextTurn();
       }
     };
 
