@@ -31,7 +31,7 @@ export const layers: readonly Layer[] = [
     name: 'adapter',
     path: 'src/adapter/',
     layers: ['core', 'entities'],
-    packages: ['@mikro-orm/core', 'node:crypto', 'node:timers/promises', 'uuid'],
+    packages: ['@mikro-orm/core', 'node:async_hooks', 'node:crypto', 'node:timers/promises', 'uuid'],
   },
   {
     // never sees an EntityManager
