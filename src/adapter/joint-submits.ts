@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CreationClock } from '../core/clock.ts';
 import { dueLanesOf } from '../core/due-lane.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
@@ -7,6 +6,7 @@ import { isRefusal } from './database-errors.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { chunksOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
+import { nextTurn } from './next-turn.ts';
 import type { Session } from './session.ts';
 import type { JobKeyRow } from './sql/dialect.ts';
 import { insertNewJobs } from './sql/shared/insert-new-jobs.ts';

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isTransient } from './database-errors.ts';
+import { nextTurn } from './next-turn.ts';
 import type { Run } from './session.ts';
 
 type Work<T> = (run: Run) => Promise<T>;
@@ -11,6 +11,8 @@ interface Entry {
   readonly work: Work<unknown>;
   readonly resolve: (result: never) => void;
   readonly reject: (error: unknown) => void;
+  /** Sends it with what goes along: what begins and ends the transaction is seen by the host's hooks as of this call. */
+  readonly send: () => Promise<void>;
 }
 
 /** So many go together: while they do, nobody else has the connection. */
@@ -33,7 +35,8 @@ export class JointTransactions {
   run<T>(work: Work<T>, begun: () => void): Promise<T> {
     return new Promise((resolve, reject) => {
       // The host's hooks on statements see the request that they are sent for.
-      this.#waiting.push({ begun, work: AsyncResource.bind(work), resolve, reject });
+      const send = AsyncResource.bind(() => this.#sendTogether());
+      this.#waiting.push({ begun, work: AsyncResource.bind(work), resolve, reject, send });
       this.#sending ??= this.#sendAll();
     });
   }
@@ -41,18 +44,19 @@ export class JointTransactions {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       await nextTurn();
-      await this.#sendTogether();
+      await this.#waiting[0]!.send();
     }
     this.#sending = null;
   }
 
   async #sendTogether(): Promise<void> {
+    const asked = Math.min(this.#waiting.length, maxTogether);
     let group: readonly Entry[] | null = null;
 
     try {
       const results = await this.#transaction(async run => {
         // What came while the connection was another's goes along.
-        group = this.#taken().filter(hasBegun);
+        group = this.#waiting.splice(0, maxTogether).filter(hasBegun);
         const results: unknown[] = [];
         for (const { work } of group) {
           results.push(await work(run));
@@ -62,23 +66,28 @@ export class JointTransactions {
       });
       group!.forEach(({ resolve }, index) => resolve(results[index] as never));
     } catch (error) {
-      await this.#refused(group ?? this.#taken(), error);
+      if (group === null) {
+        // It didn't begin, and one of each would wait as long again. What came since has not waited that long.
+        rejectAll(this.#waiting.splice(0, asked), error);
+      } else {
+        await this.#refused(group, error);
+      }
     }
   }
 
   async #refused(group: readonly Entry[], error: unknown): Promise<void> {
     if (group.length === 1 || isTransient(error)) {
-      return group.forEach(({ reject }) => reject(error));
+      return rejectAll(group, error);
     }
 
     for (const { work, resolve, reject } of group) {
       await this.#transaction(work).then(result => resolve(result as never), reject);
     }
   }
+}
 
-  #taken(): Entry[] {
-    return this.#waiting.splice(0, maxTogether);
-  }
+function rejectAll(entries: readonly Entry[], error: unknown): void {
+  entries.forEach(({ reject }) => reject(error));
 }
 
 function hasBegun({ begun, reject }: Entry): boolean {

@@ -16,6 +16,9 @@ import { TransactionSession } from './transaction-session.ts';
 /** The ORM's connections, as both majors have them; without an EntityManager's events, as nothing is flushed. */
 interface Connections {
   transactional<T>(work: (transaction: unknown) => Promise<T>, options: object): Promise<T>;
+  /** What is beneath: another one when the ORM was closed and opened again. */
+  getClient?(): object;
+  getKnex?(): object;
 }
 
 /**
@@ -30,8 +33,8 @@ export class OwnSession implements Session {
   readonly #prepared: PreparedStatements | null;
   readonly #limit: ConnectionLimit | undefined;
   readonly #setup: () => Promise<DatabaseSetup>;
-  /** Where there is one writer. */
-  readonly #joint: JointTransactions | null;
+  /** Where there is one writer; by its client, as what waits for a closed one may wait for ever. */
+  readonly #joint: WeakMap<object, JointTransactions>;
 
   constructor(
     em: EntityManager,
@@ -49,7 +52,7 @@ export class OwnSession implements Session {
     this.#limit = limit;
     this.#setup =
       like === undefined ? askedOnce(() => dialect.setup(statement => this.#run(statement, () => {}))) : like.#setup;
-    this.#joint = like === undefined ? this.#jointTransactions() : like.#joint;
+    this.#joint = like === undefined ? new WeakMap() : like.#joint;
   }
 
   /** The same session for calls that wait so long for a connection and no longer. With MikroORM 6 a lone statement has its pool's limit. */
@@ -87,8 +90,13 @@ export class OwnSession implements Session {
     return retryTransient(() => this.#inTime(work), this.#random);
   }
 
-  #transaction<T>(work: (run: Run) => Promise<T>, begun: () => void): Promise<T> {
-    return this.#joint === null ? this.#transactionAlone(work, begun) : this.#joint.run(work, begun);
+  async #transaction<T>(work: (run: Run) => Promise<T>, begun: () => void): Promise<T> {
+    if (!this.#dialect.hasOneWriter) {
+      return this.#transactionAlone(work, begun);
+    }
+
+    await this.#askSetup();
+    return this.#jointTransactions().run(work, begun);
   }
 
   async #transactionAlone<T>(work: (run: Run) => Promise<T>, begun: () => void = () => {}): Promise<T> {
@@ -101,8 +109,13 @@ export class OwnSession implements Session {
     }, options);
   }
 
-  #jointTransactions(): JointTransactions | null {
-    return this.#dialect.hasOneWriter ? new JointTransactions(work => this.#transactionAlone(work)) : null;
+  #jointTransactions(): JointTransactions {
+    const connections = this.#connections;
+    const client = (connections.getClient ?? connections.getKnex)!.call(connections);
+    const joint = this.#joint.get(client) ?? new JointTransactions(work => this.#transactionAlone(work));
+    this.#joint.set(client, joint);
+
+    return joint;
   }
 
   #run(statement: Statement, begun: () => void): Promise<Row[]> {

@@ -118,6 +118,45 @@ forEachDriver(driver => {
     for (const call of calls) await expect(call).rejects.toThrow('no connection');
   });
 
+  test('a transaction that is not begun is asked for once, and takes none with it that came since', async () => {
+    let tries = 0;
+    let late: Promise<unknown> | undefined;
+    const transactions = new JointTransactions(async work => {
+      if (++tries > 1) return session.atomically(work);
+      late = transactions.run(pause('late'), () => {});
+      throw new Error('no connection');
+    });
+
+    const outcomes = await Promise.allSettled(['a', 'b'].map(name => transactions.run(pause(name), () => {})));
+    await late;
+
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(tries).toBe(2);
+    expect(await stored()).toEqual(['late']);
+  });
+
+  if (driver === 'sqlite') {
+    test('what waits for a connection of a closed ORM holds up nothing after that is opened again', async () => {
+      await dropOrm(orm);
+      orm = await createOrm(driver, jobEntities, { file: true });
+      session = new OwnSession(orm.em as never, sqlDialectOf(orm.em as never), Math.random, null);
+      await session.atomically(pause('before'));
+      const em = orm.em.fork();
+      await em.begin();
+      session.atomically(pause('waiting')).catch(() => {});
+      for (let turn = 0; turn < 4; turn++) await nextTurn();
+
+      const closed = orm.close(true);
+      await nextTurn();
+      await orm.connect();
+      await session.atomically(pause('after'));
+
+      expect(await stored()).toEqual(['after', 'before']);
+      await em.rollback().catch(() => {});
+      await closed;
+    });
+  }
+
   test('one that nobody waits for any more is not sent with the others', async () => {
     const impatient = session.within({
       ms: 400,
@@ -144,5 +183,19 @@ forEachDriver(driver => {
     await Promise.all([ask('a'), ask('b')]);
 
     expect(seen.sort()).toEqual(['a', 'b']);
+  });
+
+  test('a transaction is begun in the context of a call that it is for, not of one that has ended', async () => {
+    const request = new AsyncLocalStorage<string>();
+    const seen: (string | undefined)[] = [];
+    const transactions = new JointTransactions(work => (seen.push(request.getStore()), session.atomically(work)));
+    const ask = (name: string, work: (run: Run) => Promise<unknown> = pause(name)) =>
+      request.run(name, () => transactions.run(work, () => {}));
+    let second: Promise<unknown> | undefined;
+
+    await ask('a', async run => (await pause('a')(run), void (second = ask('b'))));
+    await second;
+
+    expect(seen).toEqual(['a', 'b']);
   });
 });

@@ -1,6 +1,7 @@
 import { MikroORM } from '@mikro-orm/sqlite';
 import { Jobs, jobEntities } from 'mikro-orm-jobs';
 import { testJobs } from 'mikro-orm-jobs/testing';
+import timers from 'node:timers/promises';
 import { sendReceipt } from './jobs';
 import { Order, orderSchema } from './order.entity';
 
@@ -63,6 +64,16 @@ test('the testing kit runs what was staged in a transaction that is rolled back'
   expect(staged).toMatchObject([{ payload: { orderId: 3 } }]);
   expect(result).toEqual({ succeeded: 1, failed: 0 });
   expect(await states()).toEqual([]);
+});
+
+test('a submit resolves while a test stops the timers of Node', async () => {
+  const jobs = new Jobs({ orm });
+  const stopped = jest.spyOn(timers, 'setImmediate').mockReturnValue(new Promise(() => {}));
+
+  await jobs.submit([sendReceipt.create({ orderId: 4 }), sendReceipt.create({ orderId: 5 })]);
+  stopped.mockRestore();
+
+  expect(await states()).toEqual(['queued', 'queued']);
 });
 
 async function states(): Promise<string[]> {
