@@ -1,5 +1,5 @@
 import { purchase } from '../application.mjs';
-import { inParallel } from '../in-parallel.mjs';
+import { inParallel, warmUps } from '../in-parallel.mjs';
 import { startMeter } from '../measure/meter.mjs';
 
 /** A business row through the unit of work and a job, in one transaction of the host application. */
@@ -9,7 +9,7 @@ export async function stage({ system, orm, count, producers, serverPid }) {
       purchase(em, n);
       await system.stage(em, n);
     });
-  await inParallel(producers, 300, request);
+  await inParallel(producers, warmUps, request);
 
   const end = startMeter(serverPid);
   await inParallel(producers, count, request);

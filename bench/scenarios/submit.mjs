@@ -1,4 +1,4 @@
-import { inParallel } from '../in-parallel.mjs';
+import { inParallel, warmUps } from '../in-parallel.mjs';
 import { startMeter } from '../measure/meter.mjs';
 
 /** Jobs by themselves, each in a call of its own, from so many producers at once. */
@@ -18,5 +18,3 @@ export async function submitMany({ system, count, serverPid }) {
   await system.submitMany(count, 0);
   return end(count);
 }
-
-const warmUps = 300;

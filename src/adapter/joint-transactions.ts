@@ -6,7 +6,7 @@ import type { Run } from './session.ts';
 type Work<T> = (run: Run) => Promise<T>;
 
 interface Entry {
-  /** Throws when nobody waits for it any more. */
+  /** Ends the limit of its wait; throws when nobody waits for it any more. */
   readonly begun: () => void;
   readonly work: Work<unknown>;
   readonly resolve: (result: never) => void;
@@ -21,7 +21,7 @@ const maxTogether = 10;
 /**
  * Transactions of one moment as one, where there is one writer: what ends and what is claimed next share a commit, which on a disk
  * takes longer than either. They run one after the other, in the order of their calls. One that fails takes the others
- * back, and each is then run by itself; what the database asks for again is its owner's to repeat.
+ * back, and each is then run by itself; where the database is busy, all are refused, and each is repeated by its owner.
  */
 export class JointTransactions {
   readonly #transaction: <T>(work: Work<T>) => Promise<T>;
@@ -51,35 +51,37 @@ export class JointTransactions {
 
   async #sendTogether(): Promise<void> {
     const asked = Math.min(this.#waiting.length, maxTogether);
-    let group: readonly Entry[] | null = null;
+    const group: Entry[] = [];
+    let step = 'begin' as 'begin' | 'work' | 'commit';
 
     try {
       const results = await this.#transaction(async run => {
+        step = 'work';
         // What came while the connection was another's goes along.
-        group = this.#waiting.splice(0, maxTogether).filter(hasBegun);
+        group.push(...this.#waiting.splice(0, maxTogether).filter(hasBegun));
         const results: unknown[] = [];
         for (const { work } of group) {
           results.push(await work(run));
         }
+        step = 'commit';
 
         return results;
       });
-      group!.forEach(({ resolve }, index) => resolve(results[index] as never));
+      group.forEach(({ resolve }, index) => resolve(results[index] as never));
     } catch (error) {
-      if (group === null) {
-        // It didn't begin, and one of each would wait as long again. What came since has not waited that long.
+      if (step === 'begin') {
+        // One of each would wait as long again. What came since has not waited that long.
         rejectAll(this.#waiting.splice(0, asked), error);
+      } else if (step === 'work' && group.length > 1 && !isTransient(error)) {
+        await this.#runEach(group);
       } else {
-        await this.#refused(group, error);
+        // Nobody knows whether a commit that failed was one.
+        rejectAll(group, error);
       }
     }
   }
 
-  async #refused(group: readonly Entry[], error: unknown): Promise<void> {
-    if (group.length === 1 || isTransient(error)) {
-      return rejectAll(group, error);
-    }
-
+  async #runEach(group: readonly Entry[]): Promise<void> {
     for (const { work, resolve, reject } of group) {
       await this.#transaction(work).then(result => resolve(result as never), reject);
     }

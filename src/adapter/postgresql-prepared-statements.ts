@@ -103,7 +103,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
 
     return new Promise((resolve, reject) => {
       // Given here, not left to `pg`: it would put a function on the query later, and V8 keeps what is assigned so, and the rows
-      // with it, until the next collection of the whole heap.
+      // with it, until the next collection of the whole heap. `executeQuery` resolves when the query was sent, with nothing.
       const callback: Answered = (error, result) => (error ? reject(error) : resolve(result.rows));
       connection.executeQuery({ sql: new Query({ ...query, values, callback }), parameters: [] }).catch(reject);
     });

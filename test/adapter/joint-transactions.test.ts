@@ -110,6 +110,26 @@ forEachDriver(driver => {
     expect(await stored()).toEqual(['c']);
   });
 
+  test('all are refused when the commit fails, and none is run again: it may have been one', async () => {
+    const ran: string[] = [];
+    const transactions = new JointTransactions(async work => {
+      await work(() => Promise.resolve([]));
+      throw new Error('no answer to the commit');
+    });
+
+    const calls = ['a', 'b'].map(name =>
+      transactions.run(
+        async () => void ran.push(name),
+        () => {},
+      ),
+    );
+
+    for (const outcome of await Promise.allSettled(calls)) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'no answer to the commit' } });
+    }
+    expect(ran).toEqual(['a', 'b']);
+  });
+
   test('all are refused when no transaction can be begun', async () => {
     const transactions = new JointTransactions(() => Promise.reject(new Error('no connection')));
 
