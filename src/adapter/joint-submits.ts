@@ -6,7 +6,7 @@ import { isRefusal } from './database-errors.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { chunksOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
-import { nextTurn } from './next-turn.ts';
+import { nextTurn, settledTurn } from './next-turn.ts';
 import type { Session } from './session.ts';
 import type { JobKeyRow } from './sql/dialect.ts';
 import { insertNewJobs } from './sql/shared/insert-new-jobs.ts';
@@ -62,6 +62,7 @@ export class JointSubmits {
   }
 
   async #sendAll(): Promise<void> {
+    // What several callers submit then goes together.
     await settledTurn();
     for (;;) {
       const groups = [...chunksOf(this.#due)];
@@ -110,12 +111,6 @@ export class JointSubmits {
       answer.reject(error);
     }
   }
-}
-
-/** Resolves when everything that was ready to go on has gone on: what several callers submit then goes together. */
-async function settledTurn(): Promise<void> {
-  await Promise.resolve();
-  await new Promise<void>(resolve => process.nextTick(resolve));
 }
 
 /** Resolves with the work, or after so many ms. */

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { aSubmission, sendMail } from '../../support/builders.ts';
 import { forEachDriver } from '../../support/orm.ts';
 import { jobIds, sentDuring, useHost } from './host.ts';
@@ -54,6 +54,14 @@ forEachDriver(driver => {
 
     expect(repeated).toMatchObject({ created: false, matched: 'identity', job: { id: submission.id } });
     expect(other).toMatchObject({ created: true });
+  });
+
+  test('a submit resolves while a test stops the ticks of Node, as fake timers do', async () => {
+    const stopped = jest.spyOn(process, 'nextTick').mockImplementation(() => {});
+
+    await host.jobs.submit(sendMail.create({})).finally(() => stopped.mockRestore());
+
+    expect(await jobIds(host)).toHaveLength(1);
   });
 
   test('what somebody else may hold goes by itself: a given identity, a unique key', async () => {
