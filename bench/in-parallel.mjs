@@ -1,6 +1,3 @@
-/** Calls before the measured ones: an application runs for longer than Node takes to compile it. */
-export const warmUps = 10_000;
-
 /** Calls `work` for 0, 1, … below `count`, so many at once. */
 export async function inParallel(workers, count, work) {
   let next = 0;

@@ -1,5 +1,8 @@
-import { inParallel, warmUps } from '../in-parallel.mjs';
+import { inParallel } from '../in-parallel.mjs';
 import { startMeter } from '../measure/meter.mjs';
+
+/** Calls before the measured ones: an application runs for longer than Node takes to compile it. */
+const warmUps = 10_000;
 
 /** Jobs by themselves, each in a call of its own, from so many producers at once. */
 export async function submit({ system, count, producers, serverPid }) {

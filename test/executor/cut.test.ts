@@ -101,8 +101,11 @@ forEachDriver(driver => {
       [world.jobs.handler(definition, job => run(job).finally(() => ended.open()))],
       options,
     );
+    let hasEnded = false;
+    void ended.opened.then(() => (hasEnded = true));
     await executor.start();
-    await until(async () => (await sleepers()) === 1);
+    // What is cut by the clock may have ended before it is seen.
+    await until(async () => hasEnded || (await sleepers()) === 1);
 
     await cut(executor);
     await ended.opened;

@@ -120,12 +120,13 @@ forEachDriver(driver => {
 
   test('progress is told of when it is stored, and what a cancel came before is not', async () => {
     const gate = latch();
+    const stored: unknown[] = [];
     await world.jobs.submit(work.create({}, { id: 'a' }));
     const executor = world.executor(
       [
         world.jobs.handler(work, async job => {
           job.progress(40, 'writing');
-          await heard.until('attempt_progressed');
+          await until(() => stored.length === 1);
           await world.orm.em.execute('update durable_job set cancel_requested_at = 1');
           job.progress(60);
           await aborted(job.signal).catch(() => {});
@@ -134,7 +135,6 @@ forEachDriver(driver => {
       ],
       { progressInterval: '10ms', renewEvery: '5m' },
     );
-    const stored: unknown[] = [];
     world.events.subscribe(async ({ event }) => {
       if (event === 'attempt_progressed') stored.push(await world.job('a'));
     });
