@@ -60,7 +60,12 @@ export class OwnSession implements Session {
     return new OwnSession(this.#em, this.#dialect, this.#random, this.#prepared, this, limit);
   }
 
-  readonly read: Run = statement => this.#send(statement, ({ hasWaitingRead }) => hasWaitingRead);
+  readonly read: Run = statement => {
+    // Elsewhere it needs no set-up: a statement more would still be on its way when a host closes its ORM.
+    return this.#dialect.hasOneWriter
+      ? this.#send(statement, ({ hasWaitingRead }) => hasWaitingRead)
+      : this.#inTurns(begun => this.#run(statement, begun));
+  };
 
   readonly write: Run = statement => this.#send(statement, ({ needsTransaction }) => needsTransaction);
 
