@@ -1,12 +1,12 @@
 import type { CreationClock } from '../core/clock.ts';
 import { dueLanesOf } from '../core/due-lane.ts';
+import { nextTurn, settledTurn } from '../core/next-turn.ts';
 import type { JobSnapshot, StageResult } from '../core/snapshot.ts';
 import type { Submission } from '../core/submission.ts';
 import { isRefusal } from './database-errors.ts';
 import { dueHint, type Hints } from './hint-channel.ts';
 import { chunksOf } from './inserts.ts';
 import { newJobRow, rowKey, snapshotOfNew, type NewJobRow } from './job-row.ts';
-import { nextTurn, settledTurn } from './next-turn.ts';
 import type { Session } from './session.ts';
 import type { JobKeyRow } from './sql/dialect.ts';
 import { insertNewJobs } from './sql/shared/insert-new-jobs.ts';

@@ -1,6 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
+import { nextTurn } from '../core/next-turn.ts';
 import { isTransient } from './database-errors.ts';
-import { nextTurn } from './next-turn.ts';
 import type { Run } from './session.ts';
 
 type Work<T> = (run: Run) => Promise<T>;

@@ -61,7 +61,7 @@ export class OwnSession implements Session {
   }
 
   readonly read: Run = statement => {
-    // Elsewhere it needs no set-up: a statement more would still be on its way when a host closes its ORM.
+    // Elsewhere it needs no set-up: a notification, which nobody waits for, would be two statements, and a host's `close()` between them.
     return this.#dialect.hasOneWriter
       ? this.#send(statement, ({ hasWaitingRead }) => hasWaitingRead)
       : this.#inTurns(begun => this.#run(statement, begun));
@@ -70,7 +70,7 @@ export class OwnSession implements Session {
   readonly write: Run = statement => this.#send(statement, ({ needsTransaction }) => needsTransaction);
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => {
-    return this.#inTurns(begun => this.#transaction(work, begun));
+    return this.#inTurns(async begun => this.#transaction(work, await this.#askSetup(), begun));
   };
 
   inTransaction(em: EntityManager): TransactionSession {
@@ -79,8 +79,9 @@ export class OwnSession implements Session {
 
   #send(statement: Statement, inTransaction: (setup: DatabaseSetup) => boolean): Promise<Row[]> {
     return this.#inTurns(async begun => {
-      return inTransaction(await this.#askSetup())
-        ? this.#transaction(run => run(statement), begun)
+      const setup = await this.#askSetup();
+      return inTransaction(setup)
+        ? this.#transaction(run => run(statement), setup, begun)
         : this.#run(statement, begun);
     });
   }
@@ -95,17 +96,13 @@ export class OwnSession implements Session {
     return retryTransient(() => this.#inTime(work), this.#random);
   }
 
-  async #transaction<T>(work: (run: Run) => Promise<T>, begun: () => void): Promise<T> {
-    if (!this.#dialect.hasOneWriter) {
-      return this.#transactionAlone(work, begun);
-    }
-
-    await this.#askSetup();
-    return this.#jointTransactions().run(work, begun);
+  #transaction<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup, begun: () => void): Promise<T> {
+    return this.#dialect.hasOneWriter
+      ? this.#jointTransactions(setup).run(work, begun)
+      : this.#transactionAlone(work, setup, begun);
   }
 
-  async #transactionAlone<T>(work: (run: Run) => Promise<T>, begun: () => void = () => {}): Promise<T> {
-    const setup = await this.#askSetup();
+  #transactionAlone<T>(work: (run: Run) => Promise<T>, setup: DatabaseSetup, begun: () => void = () => {}): Promise<T> {
     const options = this.#dialect.hasIsolationLevels ? { isolationLevel: IsolationLevel.READ_COMMITTED } : {};
 
     return this.#connections.transactional(async transaction => {
@@ -114,10 +111,10 @@ export class OwnSession implements Session {
     }, options);
   }
 
-  #jointTransactions(): JointTransactions {
+  #jointTransactions(setup: DatabaseSetup): JointTransactions {
     const connections = this.#connections;
     const client = (connections.getClient ?? connections.getKnex)!.call(connections);
-    const joint = this.#joint.get(client) ?? new JointTransactions(work => this.#transactionAlone(work));
+    const joint = this.#joint.get(client) ?? new JointTransactions(work => this.#transactionAlone(work, setup));
     this.#joint.set(client, joint);
 
     return joint;

@@ -8,21 +8,23 @@ import { tablesOf, type Tables } from './tables.ts';
 /** Writes in the open transaction of an EntityManager, and nowhere else. Nothing is repeated: the transaction is its owner's. */
 export class TransactionSession implements Session {
   readonly tables: Tables;
-  readonly read: Run;
-  readonly write: Run;
+  readonly #em: EntityManager;
   readonly #prepared: PreparedStatements | null;
+  readonly #run: Run;
 
   constructor(em: EntityManager, prepared: PreparedStatements | null) {
     this.tables = tablesOf(em);
+    this.#em = em;
     this.#prepared = prepared;
-    const run = runOn(em, em.getTransactionContext(), prepared);
-    const guarded: Run = async statement => {
-      refuseEndedTransaction(em);
-      return run(statement);
-    };
-    this.read = guarded;
-    this.write = guarded;
+    this.#run = runOn(em, em.getTransactionContext(), prepared);
   }
+
+  readonly write: Run = async statement => {
+    refuseEndedTransaction(this.#em);
+    return this.#run(statement);
+  };
+
+  readonly read: Run = this.write;
 
   readonly atomically = <T>(work: (run: Run) => Promise<T>): Promise<T> => work(this.write);
 

@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Attempt } from '../core/attempt.ts';
 import type { Clock } from '../core/clock.ts';
 import type { DueLane } from '../core/due-lane.ts';
 import type { EventStream } from '../core/event-stream.ts';
 import type { Logger } from '../core/logger.ts';
+import { nextTurn } from '../core/next-turn.ts';
 import type { ClaimAnswer } from '../core/store.ts';
 import { microsOfMs, type Micros } from '../core/time.ts';
 import { BackOff } from './back-off.ts';

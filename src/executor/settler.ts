@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EventStream } from '../core/event-stream.ts';
 import type { Logger } from '../core/logger.ts';
+import { nextTurn } from '../core/next-turn.ts';
 import type { JobStore, SettleAnswer } from '../core/store.ts';
 import { attemptFields, eventAttempt } from './attempt-fields.ts';
 import { BackOff } from './back-off.ts';

@@ -38,7 +38,7 @@ export const layers: readonly Layer[] = [
     name: 'executor',
     path: 'src/executor/',
     layers: ['core'],
-    packages: ['node:async_hooks', 'node:crypto', 'node:os', 'node:timers/promises'],
+    packages: ['node:async_hooks', 'node:crypto', 'node:os'],
   },
   {
     name: 'unit of work',

@@ -66,14 +66,18 @@ test('the testing kit runs what was staged in a transaction that is rolled back'
   expect(await states()).toEqual([]);
 });
 
-test('a submit resolves while a test stops the timers of Node', async () => {
+test('jobs are submitted and run while a test stops the turns of Node', async () => {
   const jobs = new Jobs({ orm });
+  const executor = jobs.executor({ lease: false, handlers: [jobs.handler(sendReceipt, () => {})] });
   const stopped = jest.spyOn(timers, 'setImmediate').mockReturnValue(new Promise(() => {}));
 
-  await jobs.submit([sendReceipt.create({ orderId: 4 }), sendReceipt.create({ orderId: 5 })]);
+  const [{ job }] = await jobs.submit([sendReceipt.create({ orderId: 4 }), sendReceipt.create({ orderId: 5 })]);
+  await executor.start();
+  await jobs.scope('').wait(job.id, { timeout: '10s' });
+  await executor.stop();
   stopped.mockRestore();
 
-  expect(await states()).toEqual(['queued', 'queued']);
+  expect(await states()).toEqual(['succeeded', 'succeeded']);
 });
 
 async function states(): Promise<string[]> {
