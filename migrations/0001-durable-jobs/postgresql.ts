@@ -47,10 +47,10 @@ export function createTables(schema?: string): string[] {
       "created_at" bigint not null,
       "finished_at" bigint null,
       primary key ("scope_hash", "id"),
-      constraint "durable_job_state_check" check (state = 'awaiting' or state = 'queued' or state = 'running' or state = 'succeeded' or state = 'failed' or state = 'cancelled' or state = 'interrupted'),
+      constraint "durable_job_state_check" check (((state)::text = any ('{awaiting,queued,running,succeeded,failed,cancelled,interrupted}'::text[])) is true),
       constraint "durable_job_queued_check" check (state <> 'queued' or (attempt_token is null and cancel_requested_at is null and attempt_count < attempt_limit)),
       constraint "durable_job_running_check" check (state <> 'running' or (attempt_token is not null and executor_id is not null)),
-      constraint "durable_job_finished_check" check ((finished_at is not null) = (state = 'succeeded' or state = 'failed' or state = 'cancelled' or state = 'interrupted')),
+      constraint "durable_job_finished_check" check ((finished_at is not null) = (((state)::text = any ('{succeeded,failed,cancelled,interrupted}'::text[])) is true)),
       constraint "durable_job_unique_check" check (finished_at is null or unique_hash is null),
       constraint "durable_job_result_check" check (state <> 'cancelled' or result_ref is null),
       constraint "durable_job_progress_check" check (progress >= 0 and progress <= 100)
@@ -77,7 +77,7 @@ export function createTables(schema?: string): string[] {
       "started_at" bigint not null,
       "ended_at" bigint null,
       primary key ("scope_hash", "job_id", "ordinal"),
-      constraint "durable_job_attempt_state_check" check (state = 'running' or state = 'succeeded' or state = 'failed' or state = 'cancelled' or state = 'interrupted' or state = 'snoozed'),
+      constraint "durable_job_attempt_state_check" check (((state)::text = any ('{running,succeeded,failed,cancelled,interrupted,snoozed}'::text[])) is true),
       constraint "durable_job_attempt_ended_check" check ((ended_at is null) = (state = 'running')),
       constraint "durable_job_attempt_result_check" check (state <> 'cancelled' or result_ref is null),
       constraint "durable_job_attempt_progress_check" check (progress >= 0 and progress <= 100)
@@ -92,7 +92,7 @@ export function createTables(schema?: string): string[] {
       "started_at" bigint not null,
       "metadata" text null,
       primary key ("id"),
-      constraint "durable_executor_state_check" check (state = 'active' or state = 'lapsed' or state = 'stopped')
+      constraint "durable_executor_state_check" check (((state)::text = any ('{active,lapsed,stopped}'::text[])) is true)
     )`,
 
     `create table ${prefix}"durable_inbox_message" (
@@ -110,7 +110,7 @@ export function createTables(schema?: string): string[] {
       "received_at" bigint not null,
       "finished_at" bigint null,
       primary key ("message_id", "consumer"),
-      constraint "durable_inbox_message_state_check" check (state = 'processing' or state = 'processed' or state = 'failed' or state = 'dead_lettered'),
+      constraint "durable_inbox_message_state_check" check (((state)::text = any ('{processing,processed,failed,dead_lettered}'::text[])) is true),
       constraint "durable_inbox_message_processing_check" check (state <> 'processing' or (token is not null and lease_until is not null))
     )`,
     `create index "durable_inbox_message_finished" on ${prefix}"durable_inbox_message" (state, finished_at) where finished_at is not null`,
@@ -138,7 +138,7 @@ export function createTables(schema?: string): string[] {
       "created_at" bigint not null,
       "finished_at" bigint null,
       primary key ("id"),
-      constraint "durable_outbox_message_state_check" check (state = 'pending' or state = 'sending' or state = 'sent' or state = 'review'),
+      constraint "durable_outbox_message_state_check" check (((state)::text = any ('{pending,sending,sent,review}'::text[])) is true),
       constraint "durable_outbox_message_sending_check" check (state <> 'sending' or (lock_token is not null and lease_until is not null))
     )`,
     `create index "durable_outbox_message_unsent" on ${prefix}"durable_outbox_message" (state, next_send_at, created_at, id) where state = 'pending' or state = 'sending'`,

@@ -53,10 +53,10 @@ export function createTables(schema?: string): string[] {
       "created_at" bigint not null,
       "updated_at" bigint not null,
       primary key ("scope_hash", "id"),
-      constraint "durable_recurring_job_interrupt_check" check (on_interrupt = 'hold' or on_interrupt = 'requeue'),
-      constraint "durable_recurring_job_missed_check" check (missed = 'one' or missed = 'none' or missed = 'all'),
+      constraint "durable_recurring_job_interrupt_check" check (((on_interrupt)::text = any ('{hold,requeue}'::text[])) is true),
+      constraint "durable_recurring_job_missed_check" check (((missed)::text = any ('{one,none,all}'::text[])) is true),
       constraint "durable_recurring_job_limit_check" check (missed_limit is null or (missed = 'all' and missed_limit >= 1)),
-      constraint "durable_recurring_job_overlap_check" check (overlap = 'queue' or overlap = 'skip')
+      constraint "durable_recurring_job_overlap_check" check (((overlap)::text = any ('{queue,skip}'::text[])) is true)
     )`,
     `create index "durable_recurring_job_due" on ${prefix}"durable_recurring_job" (next_fire_at) where not paused and next_fire_at is not null`,
   ];

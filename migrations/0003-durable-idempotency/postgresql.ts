@@ -15,7 +15,7 @@ export function createTables(schema?: string): string[] {
       "result_expires_at" bigint null,
       "value" text null,
       primary key ("key_hash"),
-      constraint "durable_idempotency_claim_state_check" check (state = 'in_progress' or state = 'completed'),
+      constraint "durable_idempotency_claim_state_check" check (((state)::text = any ('{in_progress,completed}'::text[])) is true),
       constraint "durable_idempotency_claim_progress_check" check ((claim_expires_at is not null) = (state = 'in_progress')),
       constraint "durable_idempotency_claim_result_check" check ((result_expires_at is not null) = (state = 'completed')),
       constraint "durable_idempotency_claim_value_check" check (value is null or state = 'completed')

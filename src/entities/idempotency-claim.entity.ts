@@ -1,5 +1,5 @@
 import { defineEntity, p, type EntitySchema } from '@mikro-orm/core';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { CheckedStringType } from './checked-string-type.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
@@ -52,7 +52,7 @@ export const idempotencyClaimSchema: EntitySchema<DurableIdempotencyClaim> = def
     value: p.text().fieldName('value').nullable(),
   },
   checks: [
-    check('durable_idempotency_claim_state_check', isOneOf('state', idempotencyStates)),
+    check('durable_idempotency_claim_state_check', isOneOf => isOneOf('state', idempotencyStates)),
     check('durable_idempotency_claim_progress_check', "(claim_expires_at is not null) = (state = 'in_progress')"),
     check('durable_idempotency_claim_result_check', "(result_expires_at is not null) = (state = 'completed')"),
     check('durable_idempotency_claim_value_check', "value is null or state = 'completed'"),

@@ -1,5 +1,5 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
 import { CheckedStringType } from './checked-string-type.ts';
@@ -70,7 +70,7 @@ export const inboxMessageSchema: EntitySchema<DurableInboxMessage> = defineEntit
     finishedAt: p.bigint('number').fieldName('finished_at').nullable(),
   },
   checks: [
-    check('durable_inbox_message_state_check', isOneOf('state', inboxStates)),
+    check('durable_inbox_message_state_check', isOneOf => isOneOf('state', inboxStates)),
     check(
       'durable_inbox_message_processing_check',
       "state <> 'processing' or (token is not null and lease_until is not null)",

@@ -1,6 +1,6 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
 import { attemptStates, type AttemptState } from '../core/states.ts';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { refuseRemoval } from './refuse-removal.ts';
 import { CheckedStringType } from './checked-string-type.ts';
 
@@ -63,7 +63,7 @@ export const jobAttemptSchema: EntitySchema<DurableJobAttempt> = defineEntity<Du
     endedAt: p.bigint('number').fieldName('ended_at').nullable(),
   },
   checks: [
-    check('durable_job_attempt_state_check', isOneOf('state', attemptStates)),
+    check('durable_job_attempt_state_check', isOneOf => isOneOf('state', attemptStates)),
     check('durable_job_attempt_ended_check', "(ended_at is null) = (state = 'running')"),
     check('durable_job_attempt_result_check', "state <> 'cancelled' or result_ref is null"),
     check('durable_job_attempt_progress_check', 'progress >= 0 and progress <= 100'),

@@ -1,5 +1,5 @@
 import { defineEntity, p, type EntitySchema } from '@mikro-orm/core';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { refuseRemoval } from './refuse-removal.ts';
 import { CheckedStringType } from './checked-string-type.ts';
 
@@ -43,5 +43,5 @@ export const jobExecutorSchema: EntitySchema<DurableExecutor> = defineEntity<Dur
     startedAt: p.bigint('number').fieldName('started_at'),
     metadata: p.text().fieldName('metadata').nullable(),
   },
-  checks: [check('durable_executor_state_check', isOneOf('state', executorStates))],
+  checks: [check('durable_executor_state_check', isOneOf => isOneOf('state', executorStates))],
 });

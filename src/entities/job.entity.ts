@@ -1,6 +1,6 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
 import { finishedStates, jobStates, type JobState } from '../core/states.ts';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { createIndex, createUniqueIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
 import { CheckedStringType } from './checked-string-type.ts';
@@ -157,13 +157,13 @@ export const jobSchema: EntitySchema<DurableJob> = defineEntity<DurableJob>({
     initialQueue: p.string().fieldName('initial_queue').length(255).nullable(),
   },
   checks: [
-    check('durable_job_state_check', isOneOf('state', jobStates)),
+    check('durable_job_state_check', isOneOf => isOneOf('state', jobStates)),
     check(
       'durable_job_queued_check',
       "state <> 'queued' or (attempt_token is null and cancel_requested_at is null and attempt_count < attempt_limit)",
     ),
     check('durable_job_running_check', "state <> 'running' or (attempt_token is not null and executor_id is not null)"),
-    check('durable_job_finished_check', `(finished_at is not null) = (${isOneOf('state', finishedStates)})`),
+    check('durable_job_finished_check', isOneOf => `(finished_at is not null) = (${isOneOf('state', finishedStates)})`),
     check('durable_job_unique_check', 'finished_at is null or unique_hash is null'),
     check('durable_job_result_check', "state <> 'cancelled' or result_ref is null"),
     check('durable_job_progress_check', 'progress >= 0 and progress <= 100'),

@@ -1,5 +1,5 @@
 import { defineEntity, p, type EntitySchema } from '@mikro-orm/core';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
 import { CheckedStringType } from './checked-string-type.ts';
@@ -94,7 +94,7 @@ export const outboxMessageSchema: EntitySchema<DurableOutboxMessage> = defineEnt
     finishedAt: p.bigint('number').fieldName('finished_at').nullable(),
   },
   checks: [
-    check('durable_outbox_message_state_check', isOneOf('state', outboxStates)),
+    check('durable_outbox_message_state_check', isOneOf => isOneOf('state', outboxStates)),
     check(
       'durable_outbox_message_sending_check',
       "state <> 'sending' or (lock_token is not null and lease_until is not null)",

@@ -1,5 +1,5 @@
 import { defineEntity, p, type EntitySchema, type PrimaryKeyProp } from '@mikro-orm/core';
-import { check, isOneOf } from './check-constraint.ts';
+import { check } from './check-constraint.ts';
 import { CheckedStringType } from './checked-string-type.ts';
 import { createIndex } from './create-index.ts';
 import { refuseRemoval } from './refuse-removal.ts';
@@ -115,10 +115,10 @@ export const recurringJobSchema: EntitySchema<DurableRecurringJob> = defineEntit
     updatedAt: p.bigint('number').fieldName('updated_at'),
   },
   checks: [
-    check('durable_recurring_job_interrupt_check', isOneOf('on_interrupt', ['hold', 'requeue'])),
-    check('durable_recurring_job_missed_check', isOneOf('missed', missedPolicies)),
+    check('durable_recurring_job_interrupt_check', isOneOf => isOneOf('on_interrupt', ['hold', 'requeue'])),
+    check('durable_recurring_job_missed_check', isOneOf => isOneOf('missed', missedPolicies)),
     check('durable_recurring_job_limit_check', "missed_limit is null or (missed = 'all' and missed_limit >= 1)"),
-    check('durable_recurring_job_overlap_check', isOneOf('overlap', overlapPolicies)),
+    check('durable_recurring_job_overlap_check', isOneOf => isOneOf('overlap', overlapPolicies)),
   ],
   indexes: [
     // fire: what is due, the most overdue first
