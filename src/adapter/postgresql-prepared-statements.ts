@@ -17,8 +17,9 @@ import {
 import type { Row } from './session.ts';
 import { sql, type Statement } from './sql/statement.ts';
 
-/** Plans are made anew so often: one that was right for an empty table reads a grown one whole. */
-const planFor: Micros = 5_000_000;
+/** Plans are made anew, soon at first and then so often: one that was right for an empty table reads a grown one whole. */
+const firstPlansLast: Micros = 100_000;
+const plansLast: Micros = 5_000_000;
 
 /** Each costs every connection's process some 50 KB, and a host that stages in many schemas has a text for each of them. */
 const maxStatements = 100;
@@ -35,6 +36,12 @@ type QueryClass = new (query: NamedQuery & { values: Statement['params']; callba
 
 type Answered = (error: Error | null, result: { readonly rows: Row[] }) => void;
 
+/** What a connection planned: when, and for how long. */
+interface Plans {
+  readonly madeAt: Micros;
+  readonly last: Micros;
+}
+
 interface NamedQuery {
   readonly name: string;
   readonly text: string;
@@ -50,7 +57,7 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
   readonly #clock: Clock;
   readonly #isTrusted: boolean;
   readonly #queries = new Map<string, NamedQuery>();
-  readonly #plannedAt = new WeakMap<RawConnection, number>();
+  readonly #plans = new WeakMap<RawConnection, Plans>();
   /** Null where nothing can be prepared; undefined until that is known. */
   #Query: QueryClass | null | undefined;
 
@@ -92,12 +99,12 @@ export class PostgresqlPreparedStatements implements PreparedStatements {
     query: NamedQuery,
     values: Statement['params'],
   ): Promise<Row[]> {
-    const now = this.#clock.now();
-    const plannedAt = this.#plannedAt.get(connection);
-    if (plannedAt === undefined) {
-      this.#plannedAt.set(connection, now);
-    } else if (Math.abs(now - plannedAt) >= planFor) {
-      this.#plannedAt.set(connection, now);
+    const madeAt = this.#clock.now();
+    const plans = this.#plans.get(connection);
+    if (plans === undefined) {
+      this.#plans.set(connection, { madeAt, last: firstPlansLast });
+    } else if (Math.abs(madeAt - plans.madeAt) >= plans.last) {
+      this.#plans.set(connection, { madeAt, last: Math.min(2 * plans.last, plansLast) });
       await connection.executeQuery({ sql: 'discard plans', parameters: [] });
     }
 

@@ -54,6 +54,14 @@ forEachDriver(driver => {
     }
   }
 
+  /** Sends statements that are prepared; their plans grow old by the clock. */
+  async function sessionAt(clock: ManualClock): Promise<OwnSession> {
+    await jobsWith();
+    const em = orm.em as never;
+
+    return new OwnSession(em, sqlDialectOf(em), Math.random, new PostgresqlPreparedStatements(em, clock));
+  }
+
   test('statements go on after the columns of a table have changed under them', async () => {
     const jobs = await jobsWith();
     await useAll(jobs);
@@ -148,12 +156,9 @@ forEachDriver(driver => {
     });
 
     if (mikroOrmMajor === 7) {
-      test('plans are made anew after five seconds, so that none outlives the size of its table for long', async () => {
+      test('plans are made anew, so that none outlives the size of its table for long', async () => {
         const clock = new ManualClock();
-        await jobsWith();
-        const em = orm.em as never;
-        const prepare = new PostgresqlPreparedStatements(em, clock);
-        const session = new OwnSession(em, sqlDialectOf(em), Math.random, prepare);
+        const session = await sessionAt(clock);
         const find = () => session.read(prepared(sql`select id from grown where id = ${7}`));
         await orm.em.fork().execute('create table grown (id integer primary key) with (autovacuum_enabled = false)');
         await orm.em.fork().execute('insert into grown values (1)');
@@ -163,12 +168,36 @@ forEachDriver(driver => {
 
         await find();
         const before = await planOf(orm);
-        clock.advance(5000);
+        clock.advance(100);
         await find();
         const after = await planOf(orm);
 
         expect(before).toContain('Seq Scan');
         expect(after).toContain('Index');
+      });
+
+      test('the first plans last 100 ms, as tables grow fast at first; the next twice as long, up to five seconds', async () => {
+        const clock = new ManualClock();
+        const session = await sessionAt(clock);
+        const { prototype } = ((await nativeClientOf(orm.em as never)) as Pool).Client;
+        const { query } = prototype;
+        const discardedAt: number[] = [];
+        let elapsed = 0;
+        prototype.query = function (config, ...others) {
+          if (isDiscard(config)) discardedAt.push(elapsed);
+          return query.call(this, config, ...others);
+        };
+
+        try {
+          for (; elapsed <= 17_000; elapsed += 50) {
+            await session.read(prepared(sql`select 1`));
+            clock.advance(50);
+          }
+        } finally {
+          prototype.query = query;
+        }
+
+        expect(discardedAt).toEqual([100, 300, 700, 1500, 3100, 6300, 11_300, 16_300]);
       });
 
       test('each has its callback when `pg` is given it: one assigned by `pg` would keep the rows in memory', async () => {
@@ -238,8 +267,14 @@ forEachDriver(driver => {
 /** The pool of `pg`. */
 interface Pool {
   readonly Client: {
-    readonly prototype: { query(config: { name?: string; callback?: unknown }, ...others: unknown[]): unknown };
+    readonly prototype: {
+      query(config: { name?: string; text?: string; callback?: unknown }, ...others: unknown[]): unknown;
+    };
   };
+}
+
+function isDiscard(query: string | { readonly text?: string }): boolean {
+  return (typeof query === 'string' ? query : query.text) === 'discard plans';
 }
 
 /** What is prepared on the only connection. */
