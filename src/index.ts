@@ -150,7 +150,15 @@ export type { ClaimKeyAnswer, IdempotencyStore } from './core/idempotency.ts';
 export type { QueueSettings, QueueStore } from './core/queues.ts';
 export type { ActorOption, QueueControl } from './core/queue-control.ts';
 export type { Missed } from './core/schedule.ts';
-export type { Firing, JobTemplate, Overlap, RecurringStore, RecurringUpsert, Resumption } from './core/recurring.ts';
+export type {
+  Firing,
+  JobTemplate,
+  Overlap,
+  RecurringJob as StoredRecurringJob,
+  RecurringStore,
+  RecurringUpsert,
+  Resumption,
+} from './core/recurring.ts';
 export type {
   OccurrencesOption,
   RecurringControl,

@@ -15,7 +15,7 @@ export const settings = {
   default: {},
   'concurrency 24': { concurrency: 24 },
   'exactly once': { concurrency: 24 },
-  best: { concurrency: 100 },
+  best: { concurrency: 200 },
 };
 
 export const entities = jobEntities;

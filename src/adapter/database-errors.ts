@@ -1,15 +1,11 @@
-const transientCodes = new Set([
-  '40001', // serialization failure
-  '40P01', // deadlock
-  'SQLITE_BUSY',
-  'SQLITE_BUSY_SNAPSHOT',
-  'SQLITE_LOCKED',
-]);
+const serializationFailureCode = '40001';
+const deadlockCode = '40P01';
 const uniqueViolationCode = '23505';
 
 /** Whether the database itself asks for the same transaction again. */
 export function isTransient(error: unknown): boolean {
-  return transientCodes.has(codeOf(error));
+  const code = codeOf(error);
+  return code === serializationFailureCode || code === deadlockCode || /^SQLITE_(BUSY|LOCKED)(_|$)/.test(code);
 }
 
 /** Whether a row with this key is there already. */

@@ -56,6 +56,11 @@ export class DueJobs {
     );
   }
 
+  /** An executor that claims no more. */
+  forget(executorId: string): void {
+    this.#known.delete(executorId);
+  }
+
   /** One job by its key; below a cap only under the lock of its queue, like a claim. */
   async start(job: Omit<Start, 'lockedQueue'>): Promise<Attempt | null> {
     const row = await this.#pastLeftovers(

@@ -106,6 +106,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   async retire(executorId: string): Promise<void> {
+    this.#dueJobs.forget(executorId);
     await this.#executors.retire(executorId);
   }
 

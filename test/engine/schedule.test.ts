@@ -112,6 +112,14 @@ describe('refused', () => {
     expect(() => new Schedule(cron, 'UTC')).toThrow(/`cron`.*never/);
   });
 
+  test.each(['* 2 * 3 SUNL', '* 30 2 * 3 SUNL', '*/30 * 2 * 3 SUNL', '* * 2 * 3 SUNL', '0-59 */2 2 * 3 SUNL'])('%s, which only comes in a gap', cron => {
+    expect(() => new Schedule(cron, 'Europe/Berlin')).toThrow(/`cron`.*never/);
+  }); // prettier-ignore
+
+  test.each(['30 2 * 3 SUNL', '7 30 2 * 3 SUNL', '0-59 30 2 * 3 SUNL'])('but not %s, a fixed time, which moves out of it', cron => {
+    expect(new Schedule(cron, 'Europe/Berlin').next(0)).not.toBeNull();
+  }); // prettier-ignore
+
   test.each(['0 25 * * *', '60 * * * *', '* * 0 * *', '* * 32 * *', '* * * 13 *', '* * * * 8', 'x * * * *', '*/0 * * * *', '5-1 * * * *', '', '* * * *', '* * * * * * *', '@daily', '2026-01-01T00:00:00', `0 0 ${'1,'.repeat(200)}1 * *`])('%s, which is no expression', cron => {
     expect(() => new Schedule(cron, 'UTC')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', option: 'cron', value: cron }));
   }); // prettier-ignore
