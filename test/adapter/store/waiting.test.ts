@@ -172,6 +172,30 @@ describe.each(drivers.filter(driver => driver === 'postgresql'))('on %s', driver
       },
     );
 
+    test.each([
+      { held: 'cancel', hold: cancel, afterCommit: { state: 'cancelled', progress: 0 } },
+      { held: 'progress of 80', hold: report(80), afterCommit: { state: 'succeeded', progress: 80 } },
+    ])('in a group of successes that waits behind a $held each job ends as it is by then', async one => {
+      for (const end of ['commit', 'rollback'] as const) {
+        const group = [await aRunningJob(on), await aRunningJob(on), await aRunningJob(on)];
+        const transaction = await openTransaction(on);
+        await one.hold(transaction.store, group[1]!);
+
+        const waiting = on.store.settle(group.map(attempt => succeeded(attempt)));
+        await untilBlocked(on.orm);
+        await transaction[end]();
+
+        const untouched = { state: 'succeeded', progress: 0 };
+        const expected = [untouched, end === 'commit' ? one.afterCommit : untouched, untouched];
+        expect(await waiting).toEqual(expected.map(({ state }) => ({ answer: 'settled', state })));
+        for (const [index, attempt] of group.entries()) {
+          const { job, attempts } = await stored(on, keyOf(attempt));
+          expect(job).toMatchObject({ ...expected[index], attempt_token: null });
+          expect(attempts).toMatchObject([expected[index]]);
+        }
+      }
+    });
+
     test('a write runs as READ COMMITTED, whatever the default is', async () => {
       const attempt = await aRunningJob(on);
 
