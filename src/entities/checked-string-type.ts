@@ -23,8 +23,12 @@ export class CheckedStringType extends StringType {
   }
 }
 
+/** A check that a host added has no words but its own. */
 function speakPostgreSql(meta: EntityMetadata): void {
-  meta.checks = (meta.checks as Check[]).map(check => ({ ...check, expression: check.onPostgreSql }));
+  meta.checks = meta.checks.map(check => ({
+    ...check,
+    expression: (check as Partial<Check>).onPostgreSql ?? check.expression,
+  }));
 }
 
 function takeChecks(meta: EntityMetadata): string[] {
