@@ -1,9 +1,12 @@
 import type { JobsEvent } from './events.ts';
 import type { Logger } from './logger.ts';
 
-/** Writes what an operator should read of. What happens to every job isn't logged: listen for it. */
+/** Writes what an operator should read of. What happens to every job isn't logged: listen for it. How one ends that needs somebody is. */
 export function logEvent(logger: Logger, event: JobsEvent): void {
   switch (event.event) {
+    case 'attempt_settled':
+    case 'attempt_recovered':
+      return logEnding(logger, event);
     case 'attempt_lost':
       return logger.warn({ ...event }, 'an attempt no longer owns its job; nothing of it is written');
     case 'attempt_missing':
@@ -38,9 +41,15 @@ export function logEvent(logger: Logger, event: JobsEvent): void {
     case 'job_resolved':
     case 'attempt_started':
     case 'attempt_progressed':
-    case 'attempt_settled':
     case 'attempt_released':
-    case 'attempt_recovered':
       return;
+  }
+}
+
+function logEnding(logger: Logger, event: JobsEvent<'attempt_settled' | 'attempt_recovered'>): void {
+  if (event.state === 'failed') {
+    logger.error({ ...event }, 'a job failed for good');
+  } else if (event.state === 'interrupted') {
+    logger.warn({ ...event }, 'a job was interrupted and is not run again unasked');
   }
 }

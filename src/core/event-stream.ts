@@ -3,6 +3,7 @@ import { logEvent } from './event-log.ts';
 import type { JobsEvent, JobsEvents, JobsListener } from './events.ts';
 import { guardedLogger } from './guarded-logger.ts';
 import type { Logger } from './logger.ts';
+import type { JobState } from './states.ts';
 
 interface Subscription {
   readonly listener: JobsListener;
@@ -23,6 +24,11 @@ export class EventStream implements JobsEvents {
 
   get isHeard(): boolean {
     return this.#subscriptions.size > 0;
+  }
+
+  /** Whether anybody wants to be told that a job is in this state now: listeners of any, the logger of those that need somebody. */
+  hears(state: JobState): boolean {
+    return this.isHeard || state === 'failed' || state === 'interrupted';
   }
 
   /** The same without the right to tell. */

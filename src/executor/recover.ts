@@ -33,7 +33,7 @@ export function tellRecovered(
   { attempt, state }: { readonly attempt: EventAttempt; readonly state: Recovered['state'] },
   failureReason: FailureReason,
 ): void {
-  if (events.isHeard) {
+  if (events.hears(state)) {
     // A cancel that came first is why it ended.
     const reason = state === 'cancelled' ? 'cancel_requested' : failureReason;
     events.emit({ event: 'attempt_recovered', ...eventAttempt(attempt), state, failureReason: reason });

@@ -153,7 +153,7 @@ export class Settler {
       const fields = { event: 'settle_recovered', ...attemptFields(entry.settlement) };
       this.#logger.info(fields, 'an outcome was written after all');
     }
-    if (this.#events.isHeard) {
+    if (this.#events.hears(answer.state)) {
       this.#events.emit(settledEvent(entry, answer.state));
     }
   }

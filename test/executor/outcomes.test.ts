@@ -51,6 +51,20 @@ forEachDriver(driver => {
     expect(last.lastError).toContain('no luck');
   });
 
+  test('the log has an error of a job that has failed for good, and nothing of one that is tried again or succeeded', async () => {
+    const isUnlucky = (id: string) => ({ event: 'attempt_settled', id, error: expect.stringContaining('no luck') });
+    await world.jobs.submit(work.create({}, { id: 'a' }));
+    await runOnce(() => Promise.reject(new Error('no luck')));
+    expect(world.log.of('attempt_settled')).toEqual([]);
+
+    clock.advance(10 * second);
+    await runOnce(() => Promise.reject(new PermanentError('no luck')));
+    await world.jobs.submit(work.create({}, { id: 'b' }));
+    await runOnce(() => undefined);
+
+    expect(world.log.of('attempt_settled')).toMatchObject([{ level: 'error', state: 'failed', ...isUnlucky('a') }]);
+  });
+
   test('a retry runs in the executor that failed it, when it is due', async () => {
     const attempts: number[] = [];
     const succeeded = latch();

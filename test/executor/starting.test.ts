@@ -51,6 +51,8 @@ forEachDriver(driver => {
     expect(calls.slice(0, 2)).toEqual(['recover', 'claim']);
     expect(ran).toEqual(['repeatable']);
     expect(await world.job('held')).toMatchObject({ state: 'interrupted', failureReason: 'instance_restart' });
+    // Somebody has to decide about this one, and about no other.
+    expect(world.log.of('attempt_recovered')).toMatchObject([{ level: 'warn', id: 'held', state: 'interrupted' }]);
     expect(await world.job('repeatable')).toMatchObject({ state: 'succeeded', attemptCount: 2 });
   });
 

@@ -25,9 +25,11 @@ export class Log implements Logger {
     return this.entries.filter(entry => entry.event === event);
   }
 
-  /** Warnings and errors. */
+  /** Warnings and errors, but for how jobs ended. */
   get troubles(): string[] {
-    return this.entries.filter(({ level }) => level !== 'info').map(({ event }) => event);
+    return this.entries
+      .filter(({ level, event }) => level !== 'info' && event !== 'attempt_settled' && event !== 'attempt_recovered')
+      .map(({ event }) => event);
   }
 
   async until(event: string): Promise<LogEntry> {
