@@ -105,14 +105,19 @@ function isPromise<T>(value: T | Promise<T>): value is Promise<T> {
 function refuseChanged(this: unknown, key: string, value: unknown): unknown {
   const plain = types.isNumberObject(value) ? Number(value) : value;
   if (typeof plain === 'number' && !Number.isFinite(plain)) {
-    throw new InvalidSubmissionError('payload', `have finite numbers only; \`${key}\` is ${plain}`);
+    throw new InvalidSubmissionError('payload', `have finite numbers only; ${placeOf(key)} is ${plain}`);
   }
   // An invalid Date becomes null, and a schema that coerces makes 1970 of it.
   if (value === null && types.isDate(Object.getOwnPropertyDescriptor(this, key)?.value)) {
-    throw new InvalidSubmissionError('payload', `have valid Dates only; \`${key}\` is none`);
+    throw new InvalidSubmissionError('payload', `have valid Dates only; ${placeOf(key)} is none`);
   }
 
   return value;
+}
+
+/** The name of the property or the index in the list; the payload itself has the empty one. */
+function placeOf(key: string): string {
+  return key === '' ? 'the payload' : `\`${key}\``;
 }
 
 function refuseLost(this: unknown, key: string, value: unknown): unknown {
@@ -121,7 +126,7 @@ function refuseLost(this: unknown, key: string, value: unknown): unknown {
   }
   if (typeof value === 'object' && withoutJson.some(isOne => isOne(value))) {
     const tag = Object.prototype.toString.call(value);
-    throw new InvalidSubmissionError('payload', `have values that JSON keeps; \`${key}\` is ${tag}`);
+    throw new InvalidSubmissionError('payload', `have values that JSON keeps; ${placeOf(key)} is ${tag}`);
   }
 
   return refuseChanged.call(this, key, value);

@@ -53,10 +53,16 @@ function returned(attempt: Attempt, value: unknown, context: SettlementContext):
   }
 
   const error = new ResultInvalidError(
-    `A handler returns nothing or a result reference: well-formed text of at most ${maxResultRefLength} characters without NUL.`,
+    `A handler returns nothing or a result reference: well-formed text of at most ${maxResultRefLength} characters without NUL; ` +
+      `it returned ${kindOf(resultRef)}.`,
   );
 
   return failed(attempt, 'result_invalid', error, context);
+}
+
+/** What it is, never what it says. */
+function kindOf(value: NonNullable<unknown>): string {
+  return typeof value === 'string' ? `text of ${value.length} characters` : `a value of type ${typeof value}`;
 }
 
 function threw(attempt: Attempt, error: unknown, context: SettlementContext): Settlement {

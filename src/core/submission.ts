@@ -280,7 +280,10 @@ function checkedParents(key: JobKey, parents: ReadonlyArray<JobKey>): readonly s
   }
 
   const ids = (parents as ReadonlyArray<JobKey | null | undefined>).map(parent => {
-    if (parent?.scope !== key.scope) {
+    if (typeof parent?.scope !== 'string') {
+      throw new InvalidSubmissionError('after', 'name each job as a submission or as { scope, id }');
+    }
+    if (parent.scope !== key.scope) {
       throw new InvalidSubmissionError('after', 'name jobs of the same scope only');
     }
     if (parent.id === key.id) {

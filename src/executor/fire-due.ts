@@ -20,22 +20,30 @@ export interface FiringParts {
  */
 export async function fireDue(parts: FiringParts, stopping?: AbortSignal): Promise<Micros | null> {
   const { due, nextFireAt } = await parts.store.dueRecurring(batch);
+  const upcoming = [nextFireAt];
   const failures: unknown[] = [];
 
   for (const job of due) {
     if (!stopping?.aborted) {
-      await fire(parts, job).catch((error: unknown) => failures.push(error));
+      await fire(parts, job).then(
+        next => upcoming.push(next),
+        (error: unknown) => failures.push(error),
+      );
     }
   }
   if (failures.length > 0) {
     throw failures[0];
   }
 
-  return nextFireAt;
+  return soonest(upcoming);
 }
 
-/** One that can't be read any more is parked, so that it stops no other; an upsert takes it up again. */
-async function fire({ store, clock, events }: FiringParts, job: RecurringJob): Promise<void> {
+/**
+ * One that can't be read any more is parked, so that it stops no other; an upsert takes it up again.
+ *
+ * @returns when it comes next, whoever fired this occurrence; null: never
+ */
+async function fire({ store, clock, events }: FiringParts, job: RecurringJob): Promise<Micros | null> {
   const { scope, id, cron, timeZone, missed, nextFireAt } = job;
   const expected = nextFireAt!;
   let plan;
@@ -56,4 +64,12 @@ async function fire({ store, clock, events }: FiringParts, job: RecurringJob): P
   if (won) {
     events.emit({ event: 'recurring_fired', scope, id, created, skipped: plan.fire.length - created });
   }
+
+  return plan.next;
+}
+
+function soonest(times: ReadonlyArray<Micros | null>): Micros | null {
+  const known = times.filter(time => time !== null);
+
+  return known.length === 0 ? null : Math.min(...known);
 }

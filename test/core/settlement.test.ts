@@ -132,9 +132,17 @@ describe('what is written for an attempt that ended', () => {
     const settlement = decide(returned('secret\u0000'));
 
     expect(settlement).toMatchObject({
-      error: expect.stringMatching(/^ResultInvalidError: A handler returns nothing or/),
+      error: expect.stringMatching(
+        /^ResultInvalidError: A handler returns nothing or .*; it returned text of 7 characters\./,
+      ),
     });
     expect(JSON.stringify(settlement)).not.toContain('secret');
+  });
+
+  test('of what a handler wrongly returned its type is written', () => {
+    expect(decide(returned({ ok: true }))).toMatchObject({
+      error: expect.stringContaining('it returned a value of type object.'),
+    });
   });
 
   test('whatever is thrown and whatever the policy, the next run is a whole instant that a column holds', () => {

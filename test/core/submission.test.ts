@@ -196,6 +196,8 @@ describe('limits', () => {
     ['a delay of null', 'delay', { delay: null }],
     ['a delay beside an id', 'delay', { id: 'a', delay: '30s' }],
     ['a delay beside an instant', 'delay', { notBefore: new Date(5), delay: '30s' }],
+    ['a parent as an id', 'after', { after: ['order-1'] }],
+    ['a parent of another scope', 'after', { after: [{ scope: 'tenant', id: 'order-1' }] }],
     ['a retry of true', 'retry', { retry: true }],
     ['a retry of null', 'retry', { retry: null }],
     ['a retry that is misspelt', 'retry.bas', { retry: { bas: '1s' } }],
@@ -217,6 +219,11 @@ describe('limits', () => {
     ['options of null', 'options', null],
     ['options as text', 'options', 'order-1'],
   ]; // prettier-ignore
+
+  test('a parent that is no key is told how to be one, not that its scope is another', () => {
+    const rule = 'name each job as a submission or as { scope, id }';
+    expect(() => create({ after: [{ id: 'order-1' }] })).toThrow(expect.objectContaining({ rule }));
+  });
 
   test.each(refused)('%s is refused as `%s`', (_, field, options) => {
     expect(() => create(options)).toThrow(InvalidSubmissionError);

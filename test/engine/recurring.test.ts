@@ -90,6 +90,18 @@ forEachDriver(driver => {
       });
     });
 
+    test('is followed by that of the next occurrence, however long nobody else would look', async () => {
+      await recurring().upsert('r', { ...minutely, cron: '* * * * * *' });
+      startScheduler(first(), 3_600_000);
+
+      for (const count of [1, 2]) {
+        clock.advance(1000);
+        await eventually(async () => (await made('r')).length === count);
+      }
+
+      expect((await made('r')).map(occurrence)).toEqual([1, 2].map(second => minute(0) + second * 1_000_000));
+    });
+
     test('that can’t insert its job doesn’t move the schedule either, and goes on when it can', async () => {
       await recurring().upsert('r', minutely);
       const allow = await refuseInserts(first(), 'r');
