@@ -1,7 +1,9 @@
 import { durationMs, type Duration } from './duration.ts';
 import { InvalidSubmissionError } from './errors.ts';
 import type { OnInterrupt } from './submission.ts';
-import { isStorable } from './text.ts';
+import { byteLength, isStorable } from './text.ts';
+
+const maxMetadataBytes = 65_536;
 
 /** Names, versions, queues and keys: 1 to `max` characters that every database keeps as they are. */
 export function checkedName(field: string, value: unknown, max = 255): string {
@@ -63,4 +65,23 @@ export function asSubmission<T>(field: string, resolve: () => T): T {
     const rule = (error as { rule?: string }).rule ?? 'be valid';
     throw new InvalidSubmissionError((error as { option?: string }).option ?? field, rule, { cause: error });
   }
+}
+
+export function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  // The entries of an array or a Map are not labels.
+  const isRecord = typeof metadata === 'object' && metadata !== null && !(Symbol.iterator in metadata);
+  const copy = isRecord ? Object.freeze(Object.fromEntries(Object.entries(metadata))) : null;
+
+  if (copy === null || !Object.entries(copy).every(isLabel) || byteLength(JSON.stringify(copy)) > maxMetadataBytes) {
+    throw new InvalidSubmissionError(
+      'metadata',
+      'be an object of well-formed strings without NUL, at most 64 KiB as JSON',
+    );
+  }
+
+  return copy;
+}
+
+function isLabel([key, value]: readonly [string, unknown]): boolean {
+  return isStorable(key) && typeof value === 'string' && isStorable(value);
 }

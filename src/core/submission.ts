@@ -9,6 +9,7 @@ import {
   asSubmission,
   checkedId,
   checkedMaxAttempts,
+  checkedMetadata,
   checkedName,
   checkedOnInterrupt,
   checkedPriority,
@@ -125,7 +126,6 @@ const notBeforeOnRead = {
 };
 const maxPayloadBytes = 1_000_000;
 const maxParents = 100;
-const maxMetadataBytes = 65_536;
 const knownOptions: ReadonlyArray<keyof SubmissionOptions | keyof Identity> = [
   'id', 'scope', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt', 'uniqueKey', 'metadata', 'after', 'trace', 'notBefore', 'delay',
 ]; // prettier-ignore
@@ -259,21 +259,6 @@ function checkedInstant(instant: Date): number {
   return instant.getTime();
 }
 
-function checkedMetadata(metadata: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  // The entries of an array or a Map are not labels.
-  const isRecord = typeof metadata === 'object' && metadata !== null && !(Symbol.iterator in metadata);
-  const copy = isRecord ? Object.freeze(Object.fromEntries(Object.entries(metadata))) : null;
-
-  if (copy === null || !Object.entries(copy).every(isLabel) || byteLength(JSON.stringify(copy)) > maxMetadataBytes) {
-    throw new InvalidSubmissionError(
-      'metadata',
-      'be an object of well-formed strings without NUL, at most 64 KiB as JSON',
-    );
-  }
-
-  return copy;
-}
-
 function checkedParents(key: JobKey, parents: ReadonlyArray<JobKey>): readonly string[] {
   if (!Array.isArray(parents) || parents.length > maxParents) {
     throw new InvalidSubmissionError('after', `be a list of at most ${maxParents} jobs`);
@@ -294,8 +279,4 @@ function checkedParents(key: JobKey, parents: ReadonlyArray<JobKey>): readonly s
   });
 
   return Object.freeze([...new Set(ids)]);
-}
-
-function isLabel([key, value]: readonly [string, unknown]): boolean {
-  return isStorable(key) && typeof value === 'string' && isStorable(value);
 }
