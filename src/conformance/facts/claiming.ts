@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import { defineJob } from '../../core/definition.ts';
 import type { JobState } from '../../core/states.ts';
 import { microsOf } from '../../core/time.ts';
 import { aJobIn, assertUnchanged, background, idsOf, jobOf, only, settled, submitted } from '../arrange.ts';
@@ -75,6 +76,22 @@ export const claiming = group('Claiming', [
     assert.deepEqual((await on.store.claim(aClaim({ definitions }))).attempts, []);
 
     assert.equal((await on.store.claim(aClaim({ definitions: [sendMail, buildReport] }))).attempts.length, 1);
+  }),
+
+  fact('a claim leaves what only stands beside its jobs: other names, versions and queues', async on => {
+    const asked = await submitted(on, { queue: 'a' });
+    const { name, version } = sendMail;
+    for (const [queue, beside] of [
+      ['a', { name: 'mail.sent', version }],
+      ['a', { name, version: '2' }],
+      ['b', sendMail],
+    ] as const) {
+      await submitted(on, { queue, definition: defineJob<unknown>()({ name: beside.name, version: beside.version }) });
+    }
+
+    const { attempts } = await on.store.claim(aClaim({ queues: ['a'] }));
+
+    assert.deepEqual(idsOf(attempts), [asked.id]);
   }),
 
   fact('only jobs of the named queues are claimed', async on => {
