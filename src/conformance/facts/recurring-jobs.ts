@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import { assertHas, idsOf, jobOf, only, storedRecurring } from '../arrange.ts';
-import { aClaim, aFiring, aRecurringJob, keyOf } from '../builders.ts';
+import { aClaim, aFiring, aRecurringJob, buildReport, keyOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 const hour = 3_600_000_000;
@@ -50,9 +50,19 @@ export const recurringJobs = group('Recurring jobs', [
     await recurring.upsertRecurring(first);
     const second = aRecurringJob(clock.now() + hour, {
       id: first.id,
-      missed: 'none',
+      missed: { upTo: 3 },
       overlap: 'skip',
-      job: { payload: 'other', queue: 'b', priority: 2, maxAttempts: 7, timeout: '1s', metadata: { a: 'b' } },
+      job: {
+        definition: buildReport,
+        payload: 'other',
+        queue: 'b',
+        priority: 2,
+        maxAttempts: 7,
+        onInterrupt: 'requeue',
+        timeout: '1s',
+        retry: { base: '3s', lifetime: '1d' },
+        metadata: { a: 'b' },
+      },
     });
 
     await recurring.upsertRecurring(second);
@@ -114,6 +124,34 @@ export const recurringJobs = group('Recurring jobs', [
     assert.equal(await recurring.removeRecurring({ scope: 'a', id: 'same' }), true);
     assertHas(await recurring.getRecurring({ scope: 'b', id: 'same' }), { nextFireAt: clock.now() + 2 * hour });
   }),
+
+  (
+    [
+      ['a call for one scope leaves the recurring jobs of the same id in others as they are', ['a', 'b', 'c'], ['x']],
+      ['a call for one recurring job leaves the others of its scope as they are', ['a'], ['x', 'y', 'z']],
+    ] as const
+  ).map(([title, scopes, ids]) =>
+    fact(title, async on => {
+      const { recurring, clock } = on;
+      const [mine, other, paused] = await Promise.all(
+        [0, 1, 2].map(index => {
+          return storedRecurring(on, clock.now(), { scope: scopes[index] ?? scopes[0], id: ids[index] ?? ids[0] });
+        }),
+      );
+      await recurring.pauseRecurring(keyOf(paused!));
+      const others = () => Promise.all([other!, paused!].map(job => recurring.getRecurring(keyOf(job))));
+      const before = await others();
+
+      const { cron, timeZone } = mine!;
+      await recurring.fire(aFiring(mine!, clock.now()));
+      await recurring.pauseRecurring(keyOf(mine!));
+      await recurring.resumeRecurring(keyOf(mine!), { cron, timeZone, next: clock.now() });
+      await recurring.upsertRecurring({ ...mine!, cron: '30 * * * *' });
+      await recurring.removeRecurring(keyOf(mine!));
+
+      assert.deepEqual(await others(), before);
+    }),
+  ),
 
   fact(
     'the recurring jobs of a scope are listed, the soonest first, ties by id, those without a next one last',
