@@ -249,13 +249,14 @@ export const recurringJobs = group('Recurring jobs', [
   fact('what is due is listed with the most overdue first, over all scopes and within the limit', async on => {
     const { recurring, clock } = on;
     const now = clock.now();
-    await storedRecurring(on, now - 1, { id: 'b' });
-    await storedRecurring(on, now - 2, { id: 'a', scope: 'other' });
-    await storedRecurring(on, now, { id: 'c' });
-    await storedRecurring(on, now + 1, { id: 'd' });
+    await storedRecurring(on, now - 1, { id: 'c' });
+    await storedRecurring(on, now - 2, { id: 'd', scope: 'other' });
+    await storedRecurring(on, now - 3, { id: 'e' });
+    await storedRecurring(on, now, { id: 'b', scope: 'other' });
+    await storedRecurring(on, now + 1, { id: 'a' });
 
-    assert.deepEqual(idsOf((await recurring.dueRecurring(10)).due), ['a', 'b', 'c']);
-    assert.deepEqual(idsOf((await recurring.dueRecurring(2)).due), ['a', 'b']);
+    assert.deepEqual(idsOf((await recurring.dueRecurring(10)).due), ['e', 'd', 'c', 'b']);
+    assert.deepEqual(idsOf((await recurring.dueRecurring(2)).due), ['e', 'd']);
     assert.equal((await recurring.dueRecurring(10)).nextFireAt, now + 1);
   }),
 
