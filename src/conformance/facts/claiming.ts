@@ -112,6 +112,20 @@ export const claiming = group('Claiming', [
     assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts).sort(), idsOf(jobs).sort());
   }),
 
+  fact('jobs that stand in hundreds of queues are all claimed, in as many claims as it takes', async ({ store }) => {
+    const jobs = Array.from({ length: 600 }, (_, index) => aSubmission({ queue: `queue-${index}` }));
+    await store.submit(jobs);
+
+    const claimed: string[] = [];
+    for (let isMore = true; isMore;) {
+      const { attempts } = await store.claim(aClaim({ limit: 1000 }));
+      claimed.push(...idsOf(attempts));
+      isMore = attempts.length > 0;
+    }
+
+    assert.deepEqual(claimed.sort(), idsOf(jobs).sort());
+  }),
+
   fact('a queue or definition that is named twice is served once', async ({ store }) => {
     await store.submit(someSubmissions(3));
 
