@@ -195,9 +195,9 @@ export const caps = group('Caps', [
     await on.queues.setQueueLimit('b', 2, null);
     const jobs = [
       await submitted(on, { scope: 'mine', id: 'first', queue: 'a' }),
+      await submitted(on, { scope: 'theirs', id: 'second', queue: 'a' }),
       await submitted(on, { scope: 'mine', id: 'second', queue: 'b' }),
       await submitted(on, { scope: 'theirs', id: 'first', queue: 'b' }),
-      await submitted(on, { scope: 'theirs', id: 'second', queue: 'a' }),
     ];
 
     for (const job of jobs) {

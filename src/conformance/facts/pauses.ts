@@ -94,11 +94,11 @@ export const pauses = group('Pauses', [
   fact('settings are listed by name, with who changed them last, and when', async ({ queues, clock }) => {
     const before = clock.date();
     await queues.setQueuePaused('b', true, 'mia');
+    await queues.setQueueLimit('c', 1, 'mia');
     await queues.setQueuePaused('d', true, 'mia');
     clock.advance(1000);
     await queues.setQueuePaused('d', false, null);
     await queues.setQueueLimit('a', 5, null);
-    await queues.setQueueLimit('c', 1, 'mia');
     await queues.setQueueLimit('c', 2, 'max');
 
     assert.deepEqual(await queues.queueSettings(), [
