@@ -4,6 +4,7 @@ import { caps } from './facts/caps.ts';
 import { cascades } from './facts/cascades.ts';
 import { claimOrder } from './facts/claim-order.ts';
 import { claiming } from './facts/claiming.ts';
+import { claimsInARow } from './facts/claims-in-a-row.ts';
 import { continuations } from './facts/continuations.ts';
 import { counting } from './facts/counts.ts';
 import { executorsListed } from './facts/executors.ts';
@@ -40,6 +41,7 @@ import { starting } from './facts/starting.ts';
 import { status } from './facts/status.ts';
 import { submitting } from './facts/submitting.ts';
 import { tokens } from './facts/tokens.ts';
+import { toldClaims } from './facts/told-claims.ts';
 import { uniqueKeys } from './facts/unique-keys.ts';
 import { waitingAgain } from './facts/waiting-again.ts';
 import { whenToAskAgain } from './facts/when-to-ask-again.ts';
@@ -53,6 +55,8 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   starting,
   claiming,
   claimOrder,
+  claimsInARow,
+  toldClaims,
   whenToAskAgain,
   pauses,
   caps,

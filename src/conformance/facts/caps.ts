@@ -190,6 +190,21 @@ export const caps = group('Caps', [
     assertHas(await on.store.tryStart(keyOf(job), 'executor-1'), { ...keyOf(job), attempt: 1 });
   }),
 
+  fact('a job is started by its key below the cap of its own queue, whatever waits in others', async on => {
+    await on.queues.setQueueLimit('a', 2, null);
+    await on.queues.setQueueLimit('b', 2, null);
+    const jobs = [
+      await submitted(on, { scope: 'mine', id: 'first', queue: 'a' }),
+      await submitted(on, { scope: 'theirs', id: 'second', queue: 'a' }),
+      await submitted(on, { scope: 'mine', id: 'second', queue: 'b' }),
+      await submitted(on, { scope: 'theirs', id: 'first', queue: 'b' }),
+    ];
+
+    for (const job of jobs) {
+      await startOf(on, job);
+    }
+  }),
+
   fact('a job that is started by its key counts below the cap', async on => {
     await on.queues.setQueueLimit('mails', 1, null);
     await on.store.submit(someSubmissions(2, { queue: 'mails' }));

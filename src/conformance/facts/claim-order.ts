@@ -80,6 +80,30 @@ export const claimOrder = group('The order of claims', [
     assert.notEqual(third.id, attempts[0]!.id);
   }),
 
+  fact('of one priority, the longest due comes first over all queues and definitions', async on => {
+    const due = (ms: number) => new Date(on.clock.date().getTime() - ms);
+    const [third, first, fourth, second] = [
+      await submitted(on, { queue: 'a', notBefore: due(2) }),
+      await submitted(on, { queue: 'b', notBefore: due(4), definition: buildReport }),
+      await submitted(on, { queue: 'a', notBefore: due(1), definition: buildReport }),
+      await submitted(on, { queue: 'b', notBefore: due(3) }),
+    ];
+
+    assert.deepEqual(await claimedTwoByTwo(on), idsOf([first, second, third, fourth]));
+  }),
+
+  fact('of one priority and due time, the oldest comes first over all queues and definitions', async on => {
+    const notBefore = new Date(on.clock.date().getTime() - 1);
+    const jobs = [
+      await submitted(on, { queue: 'b', notBefore, definition: buildReport }),
+      await submitted(on, { queue: 'a', notBefore }),
+      await submitted(on, { queue: 'b', notBefore }),
+      await submitted(on, { queue: 'a', notBefore, definition: buildReport }),
+    ];
+
+    assert.deepEqual(await claimedTwoByTwo(on), idsOf(jobs));
+  }),
+
   fact('a job that is not due yet holds nothing up, whatever its priority', async on => {
     await submitted(on, { priority: 100, notBefore: new Date(on.clock.date().getTime() + 1) });
     const due = await submitted(on, { priority: 1 });
@@ -105,4 +129,11 @@ async function claimedOneByOne({ store }: FactContext, count: number): Promise<s
   }
 
   return ids;
+}
+
+async function claimedTwoByTwo({ store }: FactContext): Promise<string[]> {
+  const request = aClaim({ definitions: [sendMail, buildReport], limit: 2 });
+  const first = await store.claim(request);
+
+  return idsOf([...first.attempts, ...(await store.claim(request)).attempts]);
 }

@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import { defineJob } from '../../core/definition.ts';
 import type { JobState } from '../../core/states.ts';
 import { microsOf } from '../../core/time.ts';
 import { aJobIn, assertUnchanged, background, idsOf, jobOf, only, settled, submitted } from '../arrange.ts';
@@ -77,6 +78,22 @@ export const claiming = group('Claiming', [
     assert.equal((await on.store.claim(aClaim({ definitions: [sendMail, buildReport] }))).attempts.length, 1);
   }),
 
+  fact('a claim leaves what only stands beside its jobs: other names, versions and queues', async on => {
+    const asked = await submitted(on, { queue: 'a' });
+    const { name, version } = sendMail;
+    for (const [queue, beside] of [
+      ['a', { name: 'mail.sent', version }],
+      ['a', { name, version: '2' }],
+      ['b', sendMail],
+    ] as const) {
+      await submitted(on, { queue, definition: defineJob<unknown>()({ name: beside.name, version: beside.version }) });
+    }
+
+    const { attempts } = await on.store.claim(aClaim({ queues: ['a'] }));
+
+    assert.deepEqual(idsOf(attempts), [asked.id]);
+  }),
+
   fact('only jobs of the named queues are claimed', async on => {
     const [a, b] = [await submitted(on, { queue: 'a' }), await submitted(on, { queue: 'b' })];
     await submitted(on, { queue: 'c' });
@@ -93,6 +110,20 @@ export const claiming = group('Claiming', [
     }
 
     assert.deepEqual(idsOf((await on.store.claim(aClaim())).attempts).sort(), idsOf(jobs).sort());
+  }),
+
+  fact('jobs that stand in hundreds of queues are all claimed, in as many claims as it takes', async ({ store }) => {
+    const jobs = Array.from({ length: 600 }, (_, index) => aSubmission({ queue: `queue-${index}` }));
+    await store.submit(jobs);
+
+    const claimed: string[] = [];
+    for (let isMore = true; isMore;) {
+      const { attempts } = await store.claim(aClaim({ limit: 1000 }));
+      claimed.push(...idsOf(attempts));
+      isMore = attempts.length > 0;
+    }
+
+    assert.deepEqual(claimed.sort(), idsOf(jobs).sort());
   }),
 
   fact('a queue or definition that is named twice is served once', async ({ store }) => {

@@ -14,6 +14,7 @@ export const forgettingExecutors = group('Forgetting executors', [
     on.clock.set(leaseUntil);
     await on.store.renew('active', leaseUntil + 1);
     await on.store.recoverLapsed(10);
+    await started(on, { definition: background }, 'active');
 
     assert.equal((await forgotten(on, leaseUntil)).executors, 0);
     assert.equal((await forgotten(on, leaseUntil + 1)).executors, 2);

@@ -1,4 +1,4 @@
-import { microsOfMs } from '../../core/time.ts';
+import { microsOfMs, type Micros } from '../../core/time.ts';
 import { assert } from '../assert.ts';
 import { startOf, started } from '../arrange.ts';
 import { fact, group } from '../fact.ts';
@@ -99,8 +99,10 @@ export const idempotentResults = group('Results of idempotent work', [
     await claim(on, stale);
     await on.store.recover([stale], shutdown);
 
-    assert.equal(await complete(on, stale), 'lost');
-    assert.deepEqual(await claim(on, await startOf(on, stale)), claimed);
+    assert.equal(await complete(on, stale), 'lost', 'while the job is queued');
+    const owner = await startOf(on, stale);
+    assert.equal(await complete(on, stale), 'lost', 'while it runs again');
+    assert.deepEqual(await claim(on, owner), claimed);
   }),
 
   fact('an attempt completes only what it claimed, and that once', async on => {
@@ -114,10 +116,26 @@ export const idempotentResults = group('Results of idempotent work', [
     assert.deepEqual(await claim(on, other), completed('1'));
   }),
 
+  fact('a prune finds what has expired among any number of keys that are held or known', async on => {
+    const owner = await started(on);
+    const until = on.clock.now() + microsOfMs(9);
+    const keep = async (key: string, expiresAt: Micros) => {
+      await claim(on, owner, key, until);
+      await on.idempotency.completeKey(owner, key, '1', expiresAt);
+    };
+    await inTurn(['a', 'b', 'c'], key => claim(on, owner, key, until));
+    await inTurn(['d', 'e', 'f'], key => keep(key, until));
+    await claim(on, owner, 'old claim', on.clock.now() + microsOfMs(1));
+    await keep('old result', on.clock.now() + microsOfMs(1));
+    on.clock.advance(1);
+
+    assert.deepEqual(await inTurn([1, 1, 1], limit => on.idempotency.pruneKeys(limit)), [1, 1, 0]);
+  }),
+
   fact('a prune forgets what has expired and nothing else, at most so many at once', async on => {
     const [owner, other] = [await started(on), await started(on)];
     const at = (ms: number) => on.clock.now() + microsOfMs(ms);
-    await inTurn(['a', 'b', 'c'], key => claim(on, owner, key, at(1)));
+    await inTurn(['a', 'b', 'c'], key => claim(on, owner, key, at(2)));
     await claim(on, owner, 'held', at(3));
     await on.idempotency.claimKey(owner, 'old', at(9));
     await on.idempotency.completeKey(owner, 'old', '1', at(2));

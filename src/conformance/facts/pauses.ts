@@ -94,15 +94,18 @@ export const pauses = group('Pauses', [
   fact('settings are listed by name, with who changed them last, and when', async ({ queues, clock }) => {
     const before = clock.date();
     await queues.setQueuePaused('b', true, 'mia');
-    clock.advance(1000);
-    await queues.setQueueLimit('a', 5, null);
     await queues.setQueueLimit('c', 1, 'mia');
+    await queues.setQueuePaused('d', true, 'mia');
+    clock.advance(1000);
+    await queues.setQueuePaused('d', false, null);
+    await queues.setQueueLimit('a', 5, null);
     await queues.setQueueLimit('c', 2, 'max');
 
     assert.deepEqual(await queues.queueSettings(), [
       { name: 'a', isPaused: false, maxRunning: 5, changedBy: null, updatedAt: clock.date() },
       { name: 'b', isPaused: true, maxRunning: null, changedBy: 'mia', updatedAt: before },
       { name: 'c', isPaused: false, maxRunning: 2, changedBy: 'max', updatedAt: clock.date() },
+      { name: 'd', isPaused: false, maxRunning: null, changedBy: null, updatedAt: clock.date() },
     ]);
   }),
 ]);

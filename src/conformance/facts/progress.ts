@@ -123,6 +123,19 @@ export const progress = group('Progress', [
     assert.deepEqual([(await jobOf(on, first)).progress, (await jobOf(on, last)).progress], [10, 14]);
   }),
 
+  fact('what is not written of a group is not written on its attempt either', async on => {
+    const [ahead, cancelled, other] = [await started(on), await started(on), await started(on)];
+    await on.store.progress([aReport(ahead, 40, 'page 4')]);
+    await on.store.cancel(keyOf(cancelled), {});
+
+    await assertUnchanged(on, ahead, () => {
+      return assertUnchanged(on, cancelled, () => {
+        return on.store.progress([aReport(ahead, 39, 'late'), aReport(cancelled, 50, 'late'), aReport(other, 10)]);
+      });
+    });
+    assertHas(await attemptOf(on, other), { progress: 10 });
+  }),
+
   fact('reports of one attempt in a group count in their order', async on => {
     const attempt = await started(on);
 

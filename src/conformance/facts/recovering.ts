@@ -103,6 +103,18 @@ export const recovering = group('Recovering', [
     assert.deepEqual((await on.store.claim(aClaim())).attempts, []);
   }),
 
+  fact('a job that a recovery ends keeps the instant at which it was due', async on => {
+    const [held, cancelled] = [await started(on), await started(on)];
+    await on.store.cancel(keyOf(cancelled), {});
+    const due = [(await jobOf(on, held)).nextRunAt, (await jobOf(on, cancelled)).nextRunAt];
+    on.clock.advance(5000);
+
+    await on.store.recover([held], { requeue: 'never', reason: 'shutdown' });
+    await on.store.recover([cancelled], always);
+
+    assert.deepEqual([(await jobOf(on, held)).nextRunAt, (await jobOf(on, cancelled)).nextRunAt], due);
+  }),
+
   fact('a recovery counts as a start, and never as a failure', async on => {
     const job = await submitted(on, { maxAttempts: 2 });
     await on.store.recover([await startOf(on, job)], always);

@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts';
+import type { JobKey } from '../../core/job-key.ts';
 import { assertHas, idsOf, jobOf, only, storedRecurring } from '../arrange.ts';
-import { aClaim, aFiring, aRecurringJob, keyOf } from '../builders.ts';
+import { aClaim, aFiring, aRecurringJob, buildReport, keyOf } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 const hour = 3_600_000_000;
@@ -50,9 +51,19 @@ export const recurringJobs = group('Recurring jobs', [
     await recurring.upsertRecurring(first);
     const second = aRecurringJob(clock.now() + hour, {
       id: first.id,
-      missed: 'none',
+      missed: { upTo: 3 },
       overlap: 'skip',
-      job: { payload: 'other', queue: 'b', priority: 2, maxAttempts: 7, timeout: '1s', metadata: { a: 'b' } },
+      job: {
+        definition: buildReport,
+        payload: 'other',
+        queue: 'b',
+        priority: 2,
+        maxAttempts: 7,
+        onInterrupt: 'requeue',
+        timeout: '1s',
+        retry: { base: '3s', lifetime: '1d' },
+        metadata: { a: 'b' },
+      },
     });
 
     await recurring.upsertRecurring(second);
@@ -114,6 +125,35 @@ export const recurringJobs = group('Recurring jobs', [
     assert.equal(await recurring.removeRecurring({ scope: 'a', id: 'same' }), true);
     assertHas(await recurring.getRecurring({ scope: 'b', id: 'same' }), { nextFireAt: clock.now() + 2 * hour });
   }),
+
+  (
+    [
+      ['a call for one scope leaves the recurring jobs of the same id in others as they are', ['a', 'b', 'c'], ['x']],
+      ['a call for one recurring job leaves the others of its scope as they are', ['a'], ['x', 'y', 'z']],
+    ] as const
+  ).map(([title, scopes, ids]) =>
+    fact(title, async on => {
+      const { recurring, clock } = on;
+      const [mine, other, paused] = await Promise.all(
+        [0, 1, 2].map(index => {
+          return storedRecurring(on, clock.now(), { scope: scopes[index] ?? scopes[0], id: ids[index] ?? ids[0] });
+        }),
+      );
+      const read = (job: JobKey) => recurring.getRecurring(keyOf(job));
+      const asStored = await read(other!);
+      await recurring.pauseRecurring(keyOf(paused!));
+      const asPaused = await read(paused!);
+
+      const { cron, timeZone } = mine!;
+      await recurring.fire(aFiring(mine!, clock.now()));
+      await recurring.pauseRecurring(keyOf(mine!));
+      await recurring.resumeRecurring(keyOf(mine!), { cron, timeZone, next: clock.now() });
+      await recurring.upsertRecurring({ ...mine!, cron: '30 * * * *' });
+      await recurring.removeRecurring(keyOf(mine!));
+
+      assert.deepEqual([await read(other!), await read(paused!)], [asStored, asPaused]);
+    }),
+  ),
 
   fact(
     'the recurring jobs of a scope are listed, the soonest first, ties by id, those without a next one last',
@@ -211,13 +251,14 @@ export const recurringJobs = group('Recurring jobs', [
   fact('what is due is listed with the most overdue first, over all scopes and within the limit', async on => {
     const { recurring, clock } = on;
     const now = clock.now();
-    await storedRecurring(on, now - 1, { id: 'b' });
-    await storedRecurring(on, now - 2, { id: 'a', scope: 'other' });
-    await storedRecurring(on, now, { id: 'c' });
-    await storedRecurring(on, now + 1, { id: 'd' });
+    await storedRecurring(on, now - 1, { id: 'c' });
+    await storedRecurring(on, now - 2, { id: 'd', scope: 'other' });
+    await storedRecurring(on, now - 3, { id: 'e' });
+    await storedRecurring(on, now, { id: 'b', scope: 'other' });
+    await storedRecurring(on, now + 1, { id: 'a' });
 
-    assert.deepEqual(idsOf((await recurring.dueRecurring(10)).due), ['a', 'b', 'c']);
-    assert.deepEqual(idsOf((await recurring.dueRecurring(2)).due), ['a', 'b']);
+    assert.deepEqual(idsOf((await recurring.dueRecurring(10)).due), ['e', 'd', 'c', 'b']);
+    assert.deepEqual(idsOf((await recurring.dueRecurring(2)).due), ['e', 'd']);
     assert.equal((await recurring.dueRecurring(10)).nextFireAt, now + 1);
   }),
 

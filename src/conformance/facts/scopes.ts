@@ -1,6 +1,16 @@
 import { assert } from '../assert.ts';
-import { aJobIn, assertRejects, assertUnchanged, jobOf, settled, started, stateOf, submitted } from '../arrange.ts';
-import { aSubmission, keyOf, refOf, succeeded } from '../builders.ts';
+import {
+  aJobIn,
+  assertRejects,
+  assertUnchanged,
+  jobOf,
+  settled,
+  started,
+  stateOf,
+  statesOf,
+  submitted,
+} from '../arrange.ts';
+import { aSubmission, failed, keyOf, refOf, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 export const scopes = group('Scopes', [
@@ -12,6 +22,14 @@ export const scopes = group('Scopes', [
       results.map(({ job }) => job.scope),
       ['', 'a', 'b'],
     );
+  }),
+
+  fact('a batch is stored whole where another scope has its ids', async ({ store }) => {
+    await store.submit([aSubmission({ scope: 'theirs', id: 'a' }), aSubmission({ scope: 'theirs', id: 'b' })]);
+
+    const results = await store.submit(['a', 'b', 'c'].map(id => aSubmission({ scope: 'mine', id })));
+
+    assert.ok(results.every(({ created }) => created));
   }),
 
   fact('scopes are compared byte for byte', async ({ store }) => {
@@ -37,6 +55,18 @@ export const scopes = group('Scopes', [
       assert.equal(await on.store.retry(keyOf(mine), {}), 'queued');
       assert.ok(await on.store.tryStart(keyOf(mine), 'executor-1'));
     });
+  }),
+
+  fact('a start by key starts the job of its scope alone', async on => {
+    const [mine, theirs] = [
+      await submitted(on, { scope: 'mine', id: 'same' }),
+      await submitted(on, { scope: 'theirs', id: 'same' }),
+    ];
+
+    await assertUnchanged(on, theirs, () => on.store.tryStart(keyOf(mine), 'executor-1'));
+
+    assert.equal(await stateOf(on, mine), 'running');
+    assert.equal(await on.store.tryStart({ scope: 'nobodys', id: 'same' }, 'executor-1'), null);
   }),
 
   fact('a call in a scope that has no such job finds none', async on => {
@@ -71,6 +101,36 @@ export const scopes = group('Scopes', [
     const child = aSubmission({ scope: 'mine', after: [{ scope: 'mine', id: 'parent' }] });
 
     await assertRejects(() => on.store.submit([child]), 'PARENT_NOT_FOUND');
+  }),
+
+  fact('children of one id in several scopes are judged each by its own parent, in one settlement', async on => {
+    const [succeeds, fails, runs] = await Promise.all(
+      ['succeeds', 'fails', 'runs'].map(scope => started(on, { scope, id: 'parent' })),
+    );
+    const children = [succeeds!, fails!, runs!].map(({ scope }) => {
+      return aSubmission({ scope, id: 'child', after: [{ scope, id: 'parent' }] });
+    });
+    await on.store.submit(children);
+
+    await on.store.settle([succeeded(succeeds!), failed(fails!)]);
+
+    assert.deepEqual(await statesOf(on, children), ['queued', 'cancelled', 'awaiting']);
+  }),
+
+  fact('a cascade stays in its scope, whatever the ids in another', async on => {
+    const families = ['mine', 'theirs'].map(scope => [
+      aSubmission({ scope, id: 'top' }),
+      aSubmission({ scope, id: 'middle', after: [{ scope, id: 'top' }] }),
+      aSubmission({ scope, id: 'bottom', after: [{ scope, id: 'middle' }] }),
+    ]);
+    await on.store.submit(families.flat());
+
+    await on.store.cancel({ scope: 'mine', id: 'top' }, {});
+
+    assert.deepEqual(await statesOf(on, families.flat()), [
+      ...['cancelled', 'cancelled', 'cancelled'],
+      ...['queued', 'awaiting', 'awaiting'],
+    ]);
   }),
 
   fact('children wait for the parent of their own scope', async on => {

@@ -146,6 +146,16 @@ export const starting = group('What a start is', [
     assertHas(only((await on.store.claim(aClaim())).attempts), { attempt: 2, failureCount: 1, attemptLimit: 3 });
   }),
 
+  fact('a new start by key begins at progress 0 without a message, too', async on => {
+    const first = await started(on);
+    await on.store.progress([aReport(first, 60, 'half way')]);
+    await settled(on, rescheduled(first, on.clock.now()));
+    const second = await startOf(on, first);
+
+    assertHas(await jobOf(on, first), { progress: 0, progressMessage: null });
+    assertHas(await attemptOf(on, second), { progress: 0, progressMessage: null });
+  }),
+
   fact('a new start begins at progress 0 without a message, and leaves the attempt before it alone', async on => {
     const first = await started(on);
     await on.store.progress([aReport(first, 60, 'half way')]);

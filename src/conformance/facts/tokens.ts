@@ -1,5 +1,5 @@
 import { assert } from '../assert.ts';
-import type { Attempt, AttemptRef } from '../../core/attempt.ts';
+import type { Attempt, AttemptRef, Settlement } from '../../core/attempt.ts';
 import {
   assertHas,
   assertUnchanged,
@@ -12,7 +12,7 @@ import {
   startOf,
   stateOf,
 } from '../arrange.ts';
-import { aReport, failed, keyOf, refOf, succeeded } from '../builders.ts';
+import { aReport, failed, keyOf, refOf, snoozed, succeeded } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
 
 const shutdown = { requeue: 'always', reason: 'shutdown' } as const;
@@ -43,6 +43,18 @@ export const tokens = group('Tokens: one owner', [
 
       assert.deepEqual(await settled(on, succeeded(owner)), { answer: 'settled', state: 'succeeded' });
       assert.notEqual(owner.token, stale.token);
+    }),
+  ),
+
+  losses.map(([title, lose]) =>
+    fact(`${title} takes nothing from the new owner in one group with it, whichever comes first`, async on => {
+      for (const inOrder of [<T>(pair: T[]) => pair, <T>(pair: T[]) => [...pair].reverse()]) {
+        for (const judge of [settledBesideOwner, reportedBesideOwner, releasedBesideOwner, recoveredBesideOwner]) {
+          const stale = await started(on);
+          await lose(on, stale);
+          await judge(on, { stale, owner: await startOf(on, stale), inOrder });
+        }
+      }
     }),
   ),
 
@@ -143,4 +155,50 @@ async function assertFenced(on: FactContext, stale: AttemptRef): Promise<void> {
     assert.deepEqual(await on.store.recover([stale], shutdown), ['lost'], 'recover');
     assert.deepEqual(await on.store.status([stale]), ['ended'], 'status');
   });
+}
+
+interface Pair {
+  readonly stale: Attempt;
+  readonly owner: Attempt;
+  /** The stale one and the owner in the order in which they stand in the group, and back again. */
+  readonly inOrder: <T>(pair: T[]) => T[];
+}
+
+async function settledBesideOwner(on: FactContext, { stale, owner, inOrder }: Pair): Promise<void> {
+  const late = snoozed(stale, on.clock.now(), { progress: { value: 90, message: 'late' } });
+  const mine = succeeded(owner, { progress: { value: 40, message: 'mine' }, resultRef: 'mail/2' });
+
+  assert.deepEqual(inOrder(await on.store.settle(inOrder<Settlement>([late, mine]))), [
+    { answer: 'lost' },
+    { answer: 'settled', state: 'succeeded' },
+  ]);
+  const ended = { state: 'succeeded', resultRef: 'mail/2', progress: 40, progressMessage: 'mine' } as const;
+  assertHas(await jobOf(on, owner), ended);
+  assertHas(await attemptOf(on, owner), ended);
+}
+
+async function reportedBesideOwner(on: FactContext, { stale, owner, inOrder }: Pair): Promise<void> {
+  const reports = inOrder([aReport(stale, 90, 'late'), aReport(owner, 40, 'mine')]);
+
+  assert.deepEqual(inOrder(await on.store.progress(reports)), [
+    { status: 'ended', written: false },
+    { status: 'active', written: true },
+  ]);
+  assertHas(await jobOf(on, owner), { progress: 40, progressMessage: 'mine' });
+  assertHas(await attemptOf(on, owner), { progress: 40, progressMessage: 'mine' });
+}
+
+async function releasedBesideOwner(on: FactContext, { stale, owner, inOrder }: Pair): Promise<void> {
+  const before = (await on.store.attempts(keyOf(owner))).slice(0, -1);
+
+  assert.deepEqual(inOrder(await on.store.release(inOrder([stale, owner]))), ['lost', 'released']);
+  assert.deepEqual(await on.store.attempts(keyOf(owner)), before);
+}
+
+async function recoveredBesideOwner(on: FactContext, { stale, owner, inOrder }: Pair): Promise<void> {
+  const before = (await on.store.attempts(keyOf(owner))).slice(0, -1);
+
+  assert.deepEqual(inOrder(await on.store.recover(inOrder([stale, owner]), shutdown)), ['lost', 'queued']);
+  assert.deepEqual((await on.store.attempts(keyOf(owner))).slice(0, -1), before);
+  assertHas(await attemptOf(on, owner), { state: 'interrupted', failureReason: 'shutdown' });
 }

@@ -8,6 +8,8 @@ import {
   idsOf,
   jobOf,
   only,
+  outcomes,
+  settled,
   settlements,
   started,
   startOf,
@@ -45,15 +47,18 @@ export const uniqueKeys = group('Unique keys', [
     }),
   ),
 
-  fact('a job that was cancelled while it ran has given its unique key free', async on => {
-    const attempt = await started(on, { uniqueKey: 'k' });
-    await on.store.cancel(keyOf(attempt), {});
-    assert.equal(await holderOf(on, 'k'), attempt.id);
+  outcomes.map(outcome =>
+    fact(`a job that is cancelled by its settlement as ${outcome} has given its unique key free`, async on => {
+      const attempt = await started(on, { uniqueKey: 'k' });
+      await on.store.cancel(keyOf(attempt), {});
+      assert.equal(await holderOf(on, 'k'), attempt.id);
 
-    await on.store.settle([succeeded(attempt)]);
+      const answer = await settled(on, settlements[outcome](attempt));
 
-    assertHas(only(await on.store.submit([aSubmission({ uniqueKey: 'k' })])), { created: true });
-  }),
+      assert.deepEqual(answer, { answer: 'settled', state: 'cancelled' });
+      assertHas(only(await on.store.submit([aSubmission({ uniqueKey: 'k' })])), { created: true });
+    }),
+  ),
 
   fact('a job that a recovery ends, or a release with a cancel mark, has given its unique key free', async on => {
     const [held, marked, released] = [
