@@ -32,6 +32,7 @@ import { runningNow } from './facts/running-now.ts';
 import { running } from './facts/running.ts';
 import { scopes } from './facts/scopes.ts';
 import { settlingAgain } from './facts/settling-again.ts';
+import { settlingAlone } from './facts/settling-alone.ts';
 import { settlingGroups, settlingAtOnce } from './facts/settling-groups.ts';
 import { settling } from './facts/settling.ts';
 import { severalParents } from './facts/several-parents.ts';
@@ -62,6 +63,7 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   settling,
   settlingAgain,
   settlingGroups,
+  settlingAlone,
   settlingAtOnce,
   tokens,
   releasing,
