@@ -81,20 +81,6 @@ export const cascades = group('Cascades of cancels', [
     ]);
   }),
 
-  fact('a cascade leaves the jobs of the same ids in other scopes alone', async on => {
-    const line = (scope: string) => ['top', 'middle', 'bottom'].map(id => ({ scope, id }));
-    for (const [top, middle, bottom] of [line('mine'), line('theirs')]) {
-      await submitted(on, top);
-      await submitted(on, { ...middle, after: [top!] });
-      await submitted(on, { ...bottom, after: [middle!] });
-    }
-
-    await on.store.cancel({ scope: 'mine', id: 'top' }, {});
-
-    assert.deepEqual(await statesOf(on, line('mine')), ['cancelled', 'cancelled', 'cancelled']);
-    assert.deepEqual(await statesOf(on, line('theirs')), ['queued', 'awaiting', 'awaiting']);
-  }),
-
   fact('what waits below a job that goes on is cancelled only with that job', async on => {
     const parent = await started(on);
     const child = await submitted(on, { after: [keyOf(parent)] });

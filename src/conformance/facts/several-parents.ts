@@ -58,21 +58,6 @@ export const severalParents = group('Several parents', [
     );
   }),
 
-  fact('of the jobs of one batch each is judged by the parents of its own scope', async on => {
-    await aJobIn(on, 'failed', { scope: 'theirs', id: 'parent' });
-    await aJobIn(on, 'succeeded', { scope: 'mine', id: 'parent' });
-    const batch = ['theirs', 'mine'].map(scope =>
-      aSubmission({ scope, id: 'child', after: [{ scope, id: 'parent' }] }),
-    );
-
-    const results = await on.store.submit(batch);
-
-    assert.deepEqual(
-      results.map(({ job }) => job.state),
-      ['cancelled', 'queued'],
-    );
-  }),
-
   fact('parents that have ended and parents that run may be mixed in one submission', async on => {
     const [done, running] = [await aJobIn(on, 'succeeded'), await started(on)];
     const child = await submitted(on, { after: [done, keyOf(running)] });
