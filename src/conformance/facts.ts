@@ -4,6 +4,7 @@ import { caps } from './facts/caps.ts';
 import { cascades } from './facts/cascades.ts';
 import { claimOrder } from './facts/claim-order.ts';
 import { claiming } from './facts/claiming.ts';
+import { claimsAfterFullOnes } from './facts/claims-after-full-ones.ts';
 import { continuations } from './facts/continuations.ts';
 import { counting } from './facts/counts.ts';
 import { executorsListed } from './facts/executors.ts';
@@ -57,6 +58,7 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   whenToAskAgain,
   pauses,
   caps,
+  claimsAfterFullOnes,
   startingByKey,
   progress,
   status,
