@@ -5,6 +5,7 @@ import { cascades } from './facts/cascades.ts';
 import { claimOrder } from './facts/claim-order.ts';
 import { claiming } from './facts/claiming.ts';
 import { claimsInARow } from './facts/claims-in-a-row.ts';
+import { claimsAfterFullOnes } from './facts/claims-after-full-ones.ts';
 import { continuations } from './facts/continuations.ts';
 import { counting } from './facts/counts.ts';
 import { executorsListed } from './facts/executors.ts';
@@ -33,6 +34,7 @@ import { runningNow } from './facts/running-now.ts';
 import { running } from './facts/running.ts';
 import { scopes } from './facts/scopes.ts';
 import { settlingAgain } from './facts/settling-again.ts';
+import { settlingAlone } from './facts/settling-alone.ts';
 import { settlingGroups, settlingAtOnce } from './facts/settling-groups.ts';
 import { settling } from './facts/settling.ts';
 import { severalParents } from './facts/several-parents.ts';
@@ -60,12 +62,14 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   whenToAskAgain,
   pauses,
   caps,
+  claimsAfterFullOnes,
   startingByKey,
   progress,
   status,
   settling,
   settlingAgain,
   settlingGroups,
+  settlingAlone,
   settlingAtOnce,
   tokens,
   releasing,

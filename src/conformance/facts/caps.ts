@@ -114,6 +114,21 @@ export const caps = group('Caps', [
     assert.equal(await stateOf(on, jobs[0]!), 'queued');
   }),
 
+  fact('of one priority the longest due comes first over queues with a cap and without one', async on => {
+    await on.queues.setQueueLimit('mails', 5, null);
+    const due = (ms: number) => new Date(on.clock.date().getTime() - ms);
+    const [third, first, fourth, second] = [
+      await submitted(on, { queue: 'mails', notBefore: due(2) }),
+      await submitted(on, { queue: 'others', notBefore: due(4) }),
+      await submitted(on, { queue: 'others', notBefore: due(1) }),
+      await submitted(on, { queue: 'mails', notBefore: due(3) }),
+    ];
+
+    for (const next of [first, second, third, fourth]) {
+      assert.deepEqual(idsOf((await on.store.claim(aClaim({ limit: 1 }))).attempts), [next.id]);
+    }
+  }),
+
   fact('a cap holds over all priorities of its queue', async on => {
     await on.queues.setQueueLimit('mails', 2, null);
     for (const priority of [1, 2, 3, 4]) {

@@ -193,4 +193,19 @@ export const continuations = group('Continuations', [
 
     assert.equal(await stateOf(on, child), 'cancelled');
   }),
+
+  fact('a submission that waits touches nothing that runs but its own parents', async on => {
+    const mine = await started(on, { scope: 'mine', id: 'parent' });
+    const others = [
+      await started(on, { scope: 'mine', id: 'other' }),
+      await started(on, { scope: 'theirs', id: 'parent' }),
+    ];
+    await submitted(on, { scope: 'mine', id: 'other-child', after: [keyOf(others[0]!)] });
+    await submitted(on, { scope: 'theirs', id: 'child', after: [keyOf(others[1]!)] });
+    const before = await Promise.all(others.map(other => jobOf(on, other)));
+
+    await submitted(on, { scope: 'mine', id: 'child', after: [keyOf(mine)] });
+
+    assert.deepEqual(await Promise.all(others.map(other => jobOf(on, other))), before);
+  }),
 ]);

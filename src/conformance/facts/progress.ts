@@ -11,8 +11,9 @@ import {
   started,
   startOf,
 } from '../arrange.ts';
-import { aReport, keyOf } from '../builders.ts';
+import { aClaim, aReport, keyOf, someSubmissions } from '../builders.ts';
 import { fact, group } from '../fact.ts';
+import type { Handle } from '../harness.ts';
 
 const nobody = { scope: '', id: 'nobody', attempt: 1, token: 'f3f8ad4c-6f0f-4a51-9b1c-9f6f4f3f0000' };
 
@@ -169,5 +170,23 @@ export const progress = group('Progress', [
     assert.equal((await jobOf(on, attempt)).progress, 90);
     assert.equal((await attemptOf(on, attempt)).progress, 90);
     assert.ok(answers.find(({ value }) => value === 90)!.answer.written, 'the highest value was not written');
+  }),
+
+  fact('groups of reports that arrive at once never take progress back', async on => {
+    const [a, b] = await on.handles(2);
+    await on.store.submit(someSubmissions(20));
+    const { attempts } = await on.store.claim(aClaim({ limit: 20 }));
+    const report = ({ store }: Handle, value: number) => {
+      return store.progress(attempts.map(attempt => aReport(attempt, value)));
+    };
+
+    for (let value = 0; value < 100; value += 10) {
+      await Promise.all([report(a!, value + 10), report(b!, value + 5)]);
+
+      for (const attempt of attempts) {
+        assertHas(await jobOf(on, attempt), { progress: value + 10 });
+        assertHas(await attemptOf(on, attempt), { progress: value + 10 });
+      }
+    }
   }),
 ]);

@@ -1,7 +1,8 @@
 import { assert } from '../assert.ts';
 import type { JobKey } from '../../core/job-key.ts';
 import { jobStates } from '../../core/states.ts';
-import { aJobIn, assertUnchanged } from '../arrange.ts';
+import { aFamily, aJobIn, assertUnchanged, settled, started, stateOf, submitted } from '../arrange.ts';
+import { keyOf, succeeded } from '../builders.ts';
 import { fact, group } from '../fact.ts';
 
 export const purging = group('Purging', [
@@ -38,6 +39,34 @@ export const purging = group('Purging', [
     });
 
     assert.equal(await on.store.get(mine), null);
+  }),
+
+  fact('a purge leaves others waiting for the parents of what it deletes', async on => {
+    const [parent, child] = await aFamily(on);
+    const sibling = await submitted(on, { after: [keyOf(parent)] });
+    await on.store.cancel(keyOf(sibling), {});
+    const stranger = await aJobIn(on, 'succeeded');
+
+    assert.equal(await on.store.purge([keyOf(sibling), stranger], ['cancelled', 'succeeded']), 2);
+    await settled(on, succeeded(parent));
+
+    assert.equal(await stateOf(on, child), 'queued');
+  }),
+
+  fact('a purge leaves the jobs of other scopes waiting, whatever their ids and those of their parents', async on => {
+    const parentOf = (scope: string) => started(on, { scope, id: 'parent' });
+    const childOf = (scope: string) => submitted(on, { scope, id: 'child', after: [{ scope, id: 'parent' }] });
+    const [mine, theirs] = [await parentOf('mine'), await parentOf('theirs')];
+    const [, child] = [await childOf('mine'), await childOf('theirs')];
+    await settled(on, succeeded(mine));
+    await on.store.cancel({ scope: 'mine', id: 'child' }, {});
+
+    for (const id of ['parent', 'child']) {
+      assert.equal(await on.store.purge([{ scope: 'mine', id }], ['cancelled', 'succeeded']), 1);
+    }
+    await settled(on, succeeded(theirs));
+
+    assert.equal(await stateOf(on, child), 'queued');
   }),
 
   fact('a job that is given twice is deleted once, and a purge of none deletes none', async on => {

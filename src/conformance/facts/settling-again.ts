@@ -95,6 +95,36 @@ export const settlingAgain = group('Settling again', [
     assert.equal((await jobOf(on, broken)).lastError, 'one');
   }),
 
+  fact(
+    'a reschedule and a snooze are settled again with the same answer also after a later attempt has ended',
+    async on => {
+      for (const end of [settlements.rescheduled, settlements.snoozed]) {
+        for (const later of [settlements.failed, settlements.interrupted]) {
+          const attempt = await started(on);
+          await settled(on, end(attempt));
+          await settled(on, later(await startOf(on, attempt)));
+
+          const again = await assertUnchanged(on, attempt, () => settled(on, end(attempt)));
+
+          assert.deepEqual(again, { answer: 'settled', state: 'queued' });
+        }
+      }
+    },
+  ),
+
+  fact('a failure and an interruption for another reason are not the ones that were settled', async on => {
+    const [broken, cut] = [await started(on), await started(on)];
+    await on.store.settle([failed(broken), interrupted(cut)]);
+
+    const again = [
+      failed(broken, { failureReason: 'timeout' }),
+      interrupted(cut, { failureReason: 'instance_restart' }),
+    ];
+
+    assert.deepEqual(await on.store.settle(again), [{ answer: 'lost' }, { answer: 'lost' }]);
+    assert.deepEqual((await jobOf(on, broken)).failureReason, 'permanent_error');
+  }),
+
   fact('a reschedule is not a failure, nor the other way round, also in the same words', async on => {
     const words = { failureReason: 'handler_error', error: 'busy' } as const;
     const [waiting, over] = [await started(on), await started(on)];

@@ -138,6 +138,30 @@ export const settlingAtOnce = group('Settling at once', [
     },
   ),
 
+  fact('of a group that is settled and cancels of its jobs at once each job has one fate', async on => {
+    const [a, b] = await on.handles(2);
+
+    for (let round = 0; round < 5; round++) {
+      await on.store.submit(someSubmissions(20));
+      const { attempts } = await on.store.claim(aClaim({ limit: 20 }));
+      const [answers, ...cancels] = await Promise.all([
+        a!.store.settle(attempts.map(attempt => succeeded(attempt))),
+        ...attempts.map(attempt => b!.store.cancel(keyOf(attempt), {})),
+      ]);
+
+      for (const [index, attempt] of attempts.entries()) {
+        const isCancelled = cancels[index] === 'requested';
+        const { state, resultRef } = await jobOf(on, attempt);
+        assert.deepEqual(
+          { state, resultRef, answer: answers[index] },
+          isCancelled
+            ? { state: 'cancelled', resultRef: null, answer: { answer: 'settled', state: 'cancelled' } }
+            : { state: 'succeeded', resultRef: 'mail/1', answer: { answer: 'settled', state: 'succeeded' } },
+        );
+      }
+    }
+  }),
+
   fact('of two different settlements of one attempt at once, one is settled and one is lost', async on => {
     const [a, b] = await on.handles(2);
 
