@@ -37,7 +37,7 @@ test('all loops of an idle executor together ask at most once in three seconds, 
 });
 
 // What another process changed, of which nothing tells, is found before its occurrence counts as missed.
-test.each(['30s', '1h'])(
+test.each(['30s', '1h'] as const)(
   'recurring jobs are looked for every minute at least, with maintenance every %s',
   async every => {
     const asked = await askedInAnHour({ maintenanceInterval: every });
