@@ -12,6 +12,10 @@ export class Health {
     this.#events = events;
   }
 
+  get isFailing(): boolean {
+    return this.#isFailing;
+  }
+
   failed(error: unknown): void {
     if (!this.#isFailing) {
       this.#isFailing = true;

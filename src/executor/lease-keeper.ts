@@ -146,7 +146,8 @@ export class LeaseKeeper {
     if (leaseUntil !== null) {
       const leftMs = (leaseUntil - this.#parts.clock.now()) / 1000 - this.#parts.options.clockSkewMs;
       this.#expiry = setTimeout(
-        () => this.#isOver() && this.#lose(),
+        // Not over when the clock was set back meanwhile, or where no timer is as long as the lease.
+        () => (this.#isOver() ? this.#lose() : this.#holdUntil(leaseUntil)),
         Math.min(Math.max(leftMs, 0) + 1, longestTimerMs),
       );
     }

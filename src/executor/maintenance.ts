@@ -12,9 +12,13 @@ export interface MaintenancePart {
   readonly run: () => Promise<unknown>;
 }
 
-/** Runs its parts in turn, again and again. A part that fails stops neither the others nor the next turn. */
+interface GuardedPart extends MaintenancePart {
+  readonly health: Health;
+}
+
+/** Runs its parts in turn, again and again. A part that fails stops neither the others nor the next turn, which is its turn too. */
 export class Maintenance {
-  readonly #parts: ReadonlyArray<MaintenancePart & { readonly health: Health }>;
+  readonly #parts: readonly GuardedPart[];
   readonly #intervalMs: number;
   readonly #woken = new WakeUp();
 
@@ -33,7 +37,8 @@ export class Maintenance {
     for (let turn = 0; !stopping.aborted; turn++) {
       const isWoken = this.#woken.isPending;
       this.#woken.clear();
-      for (const part of this.#parts.filter(({ every }) => isWoken || turn % every === 0)) {
+      const isItsTurn = ({ every, health }: GuardedPart) => isWoken || health.isFailing || turn % every === 0;
+      for (const part of this.#parts.filter(isItsTurn)) {
         await runGuarded(part);
         if (stopping.aborted) {
           return;
@@ -45,7 +50,7 @@ export class Maintenance {
   }
 }
 
-async function runGuarded({ run, health }: MaintenancePart & { readonly health: Health }): Promise<void> {
+async function runGuarded({ run, health }: GuardedPart): Promise<void> {
   try {
     await run();
     health.worked();

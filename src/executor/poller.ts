@@ -93,9 +93,8 @@ export class Poller {
 
   async #poll(slots: number, stopping: AbortSignal, budget: AbortSignal): Promise<void> {
     this.#due.clear();
-    const isResting = this.#parts.clock.now() < this.#restsUntil;
     const told = this.#told.take();
-    const lanes = isResting ? told : null;
+    const lanes = this.#restLeftMs > 0 ? told : null;
     const answer = await this.#claim(slots, lanes);
     if (answer === null) {
       return sleep(this.#failures.next(), stopping);
@@ -129,13 +128,21 @@ export class Poller {
 
   /** After a claim of what it was told of: if that gave less, somebody else has the rest, or a cap or a pause holds it back. */
   async #restOn(answer: ClaimAnswer, lanes: readonly DueLane[], stopping: AbortSignal): Promise<void> {
-    const restMs = Math.ceil((this.#restsUntil - this.#parts.clock.now()) / 1000);
+    const restMs = this.#restLeftMs;
 
     if (answer.attempts.length < lanes.reduce((sum, { count }) => sum + count, 0)) {
       this.#told.add(undefined);
     } else if (restMs > 0) {
       await this.#due.wait(restMs, stopping);
     }
+  }
+
+  /** A clock that was set back must not make it longer: what is due meanwhile is found by a look only. */
+  get #restLeftMs(): number {
+    const { clock, pollIntervalMs } = this.#parts;
+    const leftMs = Math.ceil((this.#restsUntil - clock.now()) / 1000);
+
+    return leftMs <= pollIntervalMs ? leftMs : 0;
   }
 
   async #claim(limit: number, lanes: readonly DueLane[] | null): Promise<ClaimAnswer | null> {

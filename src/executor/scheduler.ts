@@ -3,9 +3,11 @@ import { Health } from './health.ts';
 import { WakeUp } from './wake-up.ts';
 
 const afterFailureMs = 5000;
+/** What another process has made due is to be found within the minute after which an occurrence was missed. */
+const longestRestMs = 59_000;
 
 export interface SchedulerParts extends FiringParts {
-  /** How long it sleeps at most, for what other processes change. */
+  /** How long it sleeps at most, for what other processes change; no longer than a minute in any case. */
   readonly intervalMs: number;
 }
 
@@ -35,7 +37,8 @@ export class Scheduler {
 
   /** @returns how long nothing will be due, in ms */
   async #fireDue(stopping: AbortSignal): Promise<number> {
-    const { clock, intervalMs } = this.#parts;
+    const { clock } = this.#parts;
+    const intervalMs = Math.min(this.#parts.intervalMs, longestRestMs);
 
     try {
       const nextFireAt = await fireDue(this.#parts, stopping);

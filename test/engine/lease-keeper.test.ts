@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { EventStream } from '../../src/core/event-stream.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { resolveExecutorOptions } from '../../src/core/executor-options.ts';
 import { LeaseKeeper } from '../../src/executor/lease-keeper.ts';
 import { someSubmissions } from '../support/builders.ts';
@@ -73,6 +73,22 @@ forEachDriver(driver => {
         fault.release();
       },
     );
+
+    test('is lost by a clock that was set back too, where renewals hang', async () => {
+      const fault = new Fault();
+      let setBackBy = 0;
+      const clock = { now: () => systemClock.now() - setBackBy };
+      const { keeper, lost, renewals } = await aKeeper(fault, [], { clock });
+      await eventually(() => renewals.length >= 1);
+      fault.on = 'hang';
+      await eventually(() => fault.hits >= 1);
+
+      setBackBy = 300_000;
+      await eventually(() => lost.length > 0);
+
+      expect(keeper.isHeld).toBe(false);
+      fault.release();
+    });
 
     test('that was lost is registered anew, under another id, when the database answers again', async () => {
       const fault = new Fault();
@@ -165,7 +181,11 @@ forEachDriver(driver => {
     });
   });
 
-  async function aKeeper(fault = new Fault(), running: string[] = [], options: { lease?: false } = {}) {
+  async function aKeeper(
+    fault = new Fault(),
+    running: string[] = [],
+    { clock = systemClock, ...options }: { lease?: false; clock?: Clock } = {},
+  ) {
     const { jobs, log } = hosts[0]!;
     const renewals: number[] = [];
     const lost: number[] = [];
@@ -193,7 +213,7 @@ forEachDriver(driver => {
       onLost: () => void lost.push(systemClock.now()),
       onHeld: () => void held.push(systemClock.now()),
       onBack: () => void backs.push(systemClock.now()),
-      clock: systemClock,
+      clock,
       events: new EventStream(log),
       logger: log,
     });

@@ -1,5 +1,6 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
+import type { ExecutorOptions } from '../../src/core/executor-options.ts';
 import { registerHandler } from '../../src/core/handler.ts';
 import type { IdempotencyStore } from '../../src/core/idempotency.ts';
 import type { RecurringStore } from '../../src/core/recurring.ts';
@@ -16,26 +17,7 @@ afterEach(() => void jest.useRealTimers());
 
 // On SQL each of these calls is one statement while there is nothing to do; `test/engine/idle.test.ts` counts those.
 test('all loops of an idle executor together ask at most once in three seconds, with something to spare', async () => {
-  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
-  const clock = new ManualClock();
-  const asked: string[] = [];
-  const { jobs, recurring, idempotency } = memoryStores(clock);
-  const handler = registerHandler(defineJob<object>()({ name: 'step' }), () => {});
-  const host = {
-    store: counting(jobs as JobStore, asked),
-    recurring: counting(recurring as RecurringStore, asked),
-    idempotency: counting(idempotency as IdempotencyStore, asked),
-    environment: new MemoryEnvironment(jobs),
-    clock,
-    logger: new Log(),
-    random: () => 0.5,
-  };
-  const executor = new Executor(host, [handler], {});
-  await executor.start();
-  await seconded(clock, 60);
-  asked.length = 0;
-
-  await seconded(clock, seconds);
+  const asked = await askedInAnHour({});
 
   const counts = Object.fromEntries(
     [...new Set(asked)].map(call => [call, asked.filter(each => each === call).length]),
@@ -52,10 +34,46 @@ test('all loops of an idle executor together ask at most once in three seconds, 
   // A prune by the defaults is three statements: two states, and executors.
   expect(asked.length + 2 * counts.prune!).toBeLessThanOrEqual((seconds / 3) * 0.98);
   expect(asked.length).toBeGreaterThan(seconds / 6);
+});
+
+// What another process changed, of which nothing tells, is found before its occurrence counts as missed.
+test.each(['30s', '1h'] as const)(
+  'recurring jobs are looked for every minute at least, with maintenance every %s',
+  async every => {
+    const asked = await askedInAnHour({ maintenanceInterval: every });
+
+    expect(asked.filter(call => call === 'dueRecurring').length).toBeGreaterThan(60);
+  },
+);
+
+async function askedInAnHour(options: ExecutorOptions): Promise<string[]> {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  const clock = new ManualClock();
+  const asked: string[] = [];
+  const { jobs, recurring, idempotency } = memoryStores(clock);
+  const handler = registerHandler(defineJob<object>()({ name: 'step' }), () => {});
+  const host = {
+    store: counting(jobs as JobStore, asked),
+    recurring: counting(recurring as RecurringStore, asked),
+    idempotency: counting(idempotency as IdempotencyStore, asked),
+    environment: new MemoryEnvironment(jobs),
+    clock,
+    logger: new Log(),
+    random: () => 0.5,
+  };
+  const executor = new Executor(host, [handler], options);
+  await executor.start();
+  await seconded(clock, 60);
+  asked.length = 0;
+
+  await seconded(clock, seconds);
+  const answer = [...asked];
+
   const stopped = executor.stop();
   await seconded(clock, 1);
   await stopped;
-});
+  return answer;
+}
 
 async function seconded(clock: ManualClock, count: number): Promise<void> {
   for (let second = 0; second < count; second++) {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { ClaimRequest } from '../../src/core/store.ts';
 import { forEachDriver } from '../support/orm.ts';
@@ -12,11 +13,13 @@ forEachDriver(driver => {
   let world: World;
   let lanes: Array<ClaimRequest['lanes']>;
   let ran: string[];
+  let setBackBy: number;
 
   beforeEach(async () => {
     lanes = [];
     ran = [];
-    world = await World.open(driver);
+    setBackBy = 0;
+    world = await World.open(driver, { clock: { now: () => systemClock.now() - setBackBy } });
     // What the tests wait for would come with the next poll in a day.
     const executor = world.executor(
       [world.jobs.handler(work, async job => void ran.push(job.id))],
@@ -64,6 +67,20 @@ forEachDriver(driver => {
 
     await until(() => ran.length === 2);
     expect(ran).toEqual(['now', 'later']);
+  });
+
+  test('after the clock was set back it looks after all, instead of resting until it is again what it was', async () => {
+    await world.jobs.submit(work.create({}));
+    await until(() => ran.length === 1);
+    expect(lanes.at(-1)).toHaveLength(1);
+
+    setBackBy = 3_600_000_000;
+    lanes.length = 0;
+    await world.jobs.submit(work.create({}));
+    await until(() => ran.length === 2);
+
+    expect(lanes.length).toBeGreaterThan(0);
+    expect(lanes[0]).toBeUndefined();
   });
 
   test('below a cap it looks after all', async () => {
