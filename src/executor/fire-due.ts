@@ -12,30 +12,29 @@ export interface FiringParts {
   readonly events: Pick<EventStream, 'emit'>;
 }
 
-/**
- * Fires the recurring jobs that are due, at most a hundred. One that can't be fired stops no other.
- *
- * @returns when the next one is due, which may be now; null: none will be
- * @throws the first error, after the others were fired
- */
-export async function fireDue(parts: FiringParts, stopping?: AbortSignal): Promise<Micros | null> {
+export interface Fired {
+  /** When the next one is due, of those that could be fired; may be now. Null: none will be. */
+  readonly nextFireAt: Micros | null;
+  /** Of those that could not be fired, which are still due. */
+  readonly errors: readonly unknown[];
+}
+
+/** Fires the recurring jobs that are due, at most a hundred. One that can't be fired stops no other. */
+export async function fireDue(parts: FiringParts, stopping?: AbortSignal): Promise<Fired> {
   const { due, nextFireAt } = await parts.store.dueRecurring(batch);
   const upcoming = [nextFireAt];
-  const failures: unknown[] = [];
+  const errors: unknown[] = [];
 
   for (const job of due) {
     if (!stopping?.aborted) {
       await fire(parts, job).then(
         next => upcoming.push(next),
-        (error: unknown) => failures.push(error),
+        (error: unknown) => errors.push(error),
       );
     }
   }
-  if (failures.length > 0) {
-    throw failures[0];
-  }
 
-  return soonest(upcoming);
+  return { nextFireAt: soonest(upcoming), errors };
 }
 
 /**

@@ -3,6 +3,7 @@ import { Health } from './health.ts';
 import { WakeUp } from './wake-up.ts';
 
 const afterFailureMs = 5000;
+const atLeastAfterFailureMs = 1000;
 /** What another process has made due is to be found within the minute after which an occurrence was missed. */
 const longestRestMs = 59_000;
 
@@ -41,10 +42,16 @@ export class Scheduler {
     const intervalMs = Math.min(this.#parts.intervalMs, longestRestMs);
 
     try {
-      const nextFireAt = await fireDue(this.#parts, stopping);
-      this.#health.worked();
+      const { nextFireAt, errors } = await fireDue(this.#parts, stopping);
       const restMs = nextFireAt === null ? intervalMs : Math.ceil((nextFireAt - clock.now()) / 1000) + 1;
-      return Math.min(Math.max(restMs, 0), intervalMs);
+      if (errors.length === 0) {
+        this.#health.worked();
+        return Math.min(Math.max(restMs, 0), intervalMs);
+      }
+
+      this.#health.failed(errors[0]);
+      // What fails is still due, and more of it than is looked at would keep the loop turning.
+      return Math.min(Math.max(restMs, atLeastAfterFailureMs), afterFailureMs, intervalMs);
     } catch (error) {
       this.#health.failed(error);
       return Math.min(intervalMs, afterFailureMs);

@@ -79,7 +79,11 @@ export class Drain<Em> {
     const events = new EventStream(logger);
     let nextFireAt;
     do {
-      nextFireAt = await fireDue({ store: recurring, clock, events });
+      const fired = await fireDue({ store: recurring, clock, events });
+      if (fired.errors.length > 0) {
+        throw fired.errors[0];
+      }
+      nextFireAt = fired.nextFireAt;
     } while (nextFireAt !== null && nextFireAt <= clock.now());
 
     await resolveAwaiting(store);

@@ -6,6 +6,7 @@ import { recurringControlOf } from '../../src/core/recurring-control.ts';
 import type { RecurringStore, Resumption } from '../../src/core/recurring.ts';
 import { Schedule } from '../../src/core/schedule.ts';
 import { dateOf, microsOf } from '../../src/core/time.ts';
+import { fireDue } from '../../src/executor/fire-due.ts';
 import { Scheduler } from '../../src/executor/scheduler.ts';
 import { spawnNode } from '../support/child.ts';
 import { dbNameOf, forEachDriver } from '../support/orm.ts';
@@ -129,6 +130,19 @@ forEachDriver(driver => {
 
       expect(await made('broken')).toEqual([]);
       expect(first().log.of('fire_failed')).toHaveLength(1);
+      await allow();
+    });
+
+    test('of one that fails doesn’t hide when the others come next', async () => {
+      await recurring().upsert('broken', { cron: '* * * * *', job });
+      await recurring().upsert('sound', { cron: '*/2 * * * *', job });
+      const allow = await refuseInserts(first(), 'broken');
+      clock.advance(2 * minuteMs);
+
+      const fired = await fireDue({ store: first().recurring, clock, events: new EventStream(first().log) });
+
+      expect(fired).toEqual({ nextFireAt: minute(4), errors: [expect.any(Error)] });
+      expect((await made('sound')).map(occurrence)).toEqual(minutes(2));
       await allow();
     });
 
