@@ -160,6 +160,7 @@ forEachDriver(driver => {
         stopped.process.kill('SIGSTOP');
         const other = await start('other');
         const before = await eventually(async () => (await executors()).find(({ name, state }) => name === 'stopped' && state === 'lapsed')); // prettier-ignore
+        await eventually(async () => (await only().jobs.scope('').get('slow'))!.attemptCount === 2);
 
         other.process.kill('SIGUSR2');
         stopped.process.kill('SIGCONT');

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import { microsOfMs } from '../../src/core/time.ts';
-import { until } from '../executor/support/latch.ts';
 import { ManualClock } from '../executor/support/manual-clock.ts';
 import { World } from '../executor/support/world.ts';
 import { spawnNode } from '../support/child.ts';
 import { dbNameOf, forEachDriver } from '../support/orm.ts';
+import { until } from '../support/until.ts';
 
 const poison = defineJob<unknown>()({ name: 'poison', maxAttempts: 3 });
 const sane = defineJob<unknown>()({ name: 'sane' });

@@ -3,7 +3,8 @@ import { AttemptAbortedError } from '../../src/core/abort-reason.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import { SnoozeError } from '../../src/core/handler-errors.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { aborted, latch, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { aborted, latch } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });

@@ -4,7 +4,8 @@ import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
 import { PermanentError } from '../../src/core/handler-errors.ts';
 import { forEachDriver, mikroOrmMajor } from '../support/orm.ts';
-import { aborted, latch, until, type Latch } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { aborted, latch, type Latch } from './support/latch.ts';
 import { Note } from './support/note.entity.ts';
 import { World } from './support/world.ts';
 

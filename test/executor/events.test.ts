@@ -3,8 +3,9 @@ import { defineJob } from '../../src/core/definition.ts';
 import type { EventStream } from '../../src/core/event-stream.ts';
 import { PermanentError, SnoozeError } from '../../src/core/handler-errors.ts';
 import { forEachDriver } from '../support/orm.ts';
+import { until } from '../support/until.ts';
 import { Heard } from './support/heard.ts';
-import { aborted, latch, until } from './support/latch.ts';
+import { aborted, latch } from './support/latch.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import { World } from './support/world.ts';
 

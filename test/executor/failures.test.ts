@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import type { Settlement } from '../../src/core/attempt.ts';
 import { dbNameOf, forEachDriver, postgresUrl } from '../support/orm.ts';
-import { aborted, latch, turns, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { aborted, latch, turns } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });

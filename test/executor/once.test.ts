@@ -12,7 +12,8 @@ import { KeyInProgressError, PermanentError, ResultInvalidError } from '../../sr
 import { IdempotencyClaim } from '../../src/entities/index.ts';
 import { Jobs } from '../../src/jobs.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, turns, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { latch, turns } from './support/latch.ts';
 import { Log } from './support/log.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import type { Taps } from './support/tap.ts';
@@ -204,6 +205,7 @@ forEachDriver(driver => {
       });
     });
     await untilEnded('a');
+    await until(() => world.log.troubles.length === 2);
 
     expect(rejections).toEqual([[true, 'lost']]);
     expect(calls).toEqual(['a2']);
@@ -225,6 +227,8 @@ forEachDriver(driver => {
       });
     });
     await untilEnded('a');
+    // The rerun doesn't wait for the attempt that was lost.
+    await until(() => rejections.length === 1);
 
     expect(rejections).toEqual([[true, 'lost']]);
     expect(calls).toEqual(['a1', 'a2']);

@@ -4,7 +4,8 @@ import { PermanentError, RetryAfterError, SnoozeError } from '../../src/core/han
 import type { RunningJob } from '../../src/core/handler.ts';
 import type { JobSnapshot } from '../../src/core/snapshot.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { aborted, latch, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { aborted, latch } from './support/latch.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import { World } from './support/world.ts';
 

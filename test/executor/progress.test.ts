@@ -3,7 +3,8 @@ import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
 import type { ProgressReport } from '../../src/core/store.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { latch } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });

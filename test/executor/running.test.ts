@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, turns, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { latch, turns } from './support/latch.ts';
 import { Note } from './support/note.entity.ts';
 import { World } from './support/world.ts';
 

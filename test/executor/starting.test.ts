@@ -3,9 +3,10 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import { AmbientTransactionError, InvalidOptionError, SchemaMissingError } from '../../src/core/errors.ts';
 import { createOrm, dropOrm, forEachDriver } from '../support/orm.ts';
-import { latch, until } from './support/latch.ts';
+import { latch } from './support/latch.ts';
 import { entities, World } from './support/world.ts';
 import { systemClock } from '../../src/core/clock.ts';
+import { until } from '../support/until.ts';
 
 const held = defineJob<object>()({ name: 'held' });
 const repeatable = defineJob<object>()({ name: 'repeatable', onInterrupt: 'requeue' });

@@ -4,7 +4,8 @@ import type { RunningJob } from '../../src/core/handler.ts';
 import { SnoozeError } from '../../src/core/handler-errors.ts';
 import { spawnNode } from '../support/child.ts';
 import { dbNameOf, forEachDriver } from '../support/orm.ts';
-import { aborted, latch, turns, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { aborted, latch, turns } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const held = defineJob<object>()({ name: 'held' });

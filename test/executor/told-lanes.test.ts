@@ -3,7 +3,8 @@ import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { ClaimRequest } from '../../src/core/store.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { turns, until } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { turns } from './support/latch.ts';
 import { World } from './support/world.ts';
 
 const work = defineJob<object>()({ name: 'work' });

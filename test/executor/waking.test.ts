@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { defineJob } from '../../src/core/definition.ts';
 import { forEachDriver } from '../support/orm.ts';
-import { latch, turns, until, type Latch } from './support/latch.ts';
+import { until } from '../support/until.ts';
+import { latch, turns, type Latch } from './support/latch.ts';
 import { Note } from './support/note.entity.ts';
 import { World } from './support/world.ts';
 

@@ -3,6 +3,7 @@ import { defineJob } from '../../src/core/definition.ts';
 import type { Logger } from '../../src/core/logger.ts';
 import type { JobState } from '../../src/core/states.ts';
 import type { MemoryExecutorOptions, MemoryJobs } from '../../src/memory/index.ts';
+import { until } from '../support/until.ts';
 
 export const sendMail = defineJob<{ readonly to: string }>()({
   name: 'mail.send',
@@ -39,13 +40,6 @@ export async function whileRunning(
     await act();
   } finally {
     await executor.stop();
-  }
-}
-
-/** Looks again with every turn of the event loop; the test's time limit ends it otherwise. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) {
-    await new Promise(resolve => setImmediate(resolve));
   }
 }
 

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { JobIdentityConflictError } from '../../src/core/errors.ts';
 import { MemoryJobs } from '../../src/memory/index.ts';
-import { ManualClock, sendMail, silent, until, untilState, whileRunning } from './given.ts';
+import { until } from '../support/until.ts';
+import { ManualClock, sendMail, silent, untilState, whileRunning } from './given.ts';
 
 let clock: ManualClock;
 let jobs: MemoryJobs;

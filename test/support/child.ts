@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { patienceMs } from './until.ts';
 
 export interface ChildExit {
   readonly code: number | null;
@@ -13,7 +14,7 @@ export interface Child {
   /** What it has written so far. */
   readonly stdout: () => string;
   readonly stderr: () => string;
-  /** The first line of stdout that holds `text`. Rejects, with what was written, if the child exits without one. */
+  /** The first line of stdout that holds `text`. Rejects, with what was written, if the child doesn't write one in time, or exits. */
   line(text: string): Promise<string>;
   kill(signal?: NodeJS.Signals): Promise<ChildExit>;
 }
@@ -51,14 +52,21 @@ export function spawnNode(
             .split('\n')
             .slice(0, -1)
             .find(line => line.includes(text));
-          if (found !== undefined) resolve(found);
+          if (found !== undefined) {
+            clearTimeout(impatient);
+            resolve(found);
+          }
         };
+
+        const fail = (how: string) => reject(new Error(`child ${how} without "${text}"\n${stdout}\n${stderr}`));
+        const impatient = setTimeout(() => fail('went on'), patienceMs);
 
         look();
         child.stdout.on('data', look);
         exited.then(({ code, signal }) => {
+          clearTimeout(impatient);
           look();
-          reject(new Error(`child ended (${signal ?? code}) without "${text}"\n${stdout}\n${stderr}`));
+          fail(`ended (${signal ?? code})`);
         }, reject);
       }),
     kill: (signal = 'SIGKILL') => {

@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { patience } from '../../support/until.ts';
 
-/** Looks again and again until the condition gives something; the test's time limit ends it otherwise. */
+/** Looks again and again until the condition gives something. */
 export async function eventually<T>(look: () => T | Promise<T>): Promise<NonNullable<T>> {
+  const goOn = patience(() => String(look));
+
   for (;;) {
     const found = await look();
     if (found !== null && found !== undefined && found !== false) {
       return found as NonNullable<T>;
     }
 
+    goOn();
     await delay(10);
   }
 }

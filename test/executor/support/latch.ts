@@ -11,13 +11,6 @@ export function latch<T = void>(): Latch<T> {
   return { opened, open };
 }
 
-/** Resolves when the condition holds, looking again with every turn of the event loop; the test's time limit ends it otherwise. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) {
-    await new Promise(resolve => setImmediate(resolve));
-  }
-}
-
 /** Lets so many turns of the event loop pass: enough for everything that needn't wait to have happened. */
 export async function turns(count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
