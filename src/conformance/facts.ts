@@ -5,7 +5,6 @@ import { cascades } from './facts/cascades.ts';
 import { claimOrder } from './facts/claim-order.ts';
 import { claiming } from './facts/claiming.ts';
 import { claimsInARow } from './facts/claims-in-a-row.ts';
-import { claimsAfterFullOnes } from './facts/claims-after-full-ones.ts';
 import { continuations } from './facts/continuations.ts';
 import { counting } from './facts/counts.ts';
 import { executorsListed } from './facts/executors.ts';
@@ -62,7 +61,6 @@ export const factGroups: readonly FactGroup[] = Object.freeze([
   whenToAskAgain,
   pauses,
   caps,
-  claimsAfterFullOnes,
   startingByKey,
   progress,
   status,

@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import { defineJob } from '../../core/definition.ts';
 import { idsOf, only, submitted } from '../arrange.ts';
 import { aClaim, buildReport, sendMail, someSubmissions } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
@@ -50,10 +51,57 @@ export const claimsInARow = group('Claims in a row', [
     on.clock.advance(1);
     assert.deepEqual(idsOf((await on.store.claim(aClaim({ limit: 1 }))).attempts), [later.id]);
   }),
+
+  fact('a cap holds also while every claim below it comes back full', async on => {
+    await on.queues.setQueueLimit('mails', 2, null);
+    await on.store.submit(someSubmissions(4, { queue: 'mails' }));
+
+    assert.deepEqual([await countOfNext(on), await countOfNext(on), await countOfNext(on)], [1, 1, 0]);
+  }),
+
+  fact('a claim for another name or version gives nothing of what a full one left', async on => {
+    await on.store.submit(someSubmissions(4));
+    await countOfNext(on);
+    const { name, version } = sendMail;
+
+    for (const given of [
+      { name: 'mail.sent', version },
+      { name, version: '2' },
+    ]) {
+      const definition = defineJob<unknown>()(given);
+      assert.deepEqual((await on.store.claim(aClaim({ definitions: [definition], limit: 1 }))).attempts, []);
+      await countOfNext(on);
+    }
+  }),
+
+  fact('what is more urgent has its turn, however much full claims have left', async on => {
+    await on.store.submit(someSubmissions(4));
+    await countOfNext(on);
+    const urgent = await submitted(on, { priority: 1 });
+    on.clock.advance(1000);
+
+    assert.deepEqual(idsOf((await on.store.claim(aClaim({ limit: 1 }))).attempts), [urgent.id]);
+  }),
+
+  fact('full claims say, too, that a cap holds something back', async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    await on.store.submit(someSubmissions(2, { queue: 'mails', priority: 1 }));
+    await countOfNext(on);
+    await on.store.submit(someSubmissions(3));
+
+    for (let claims = 0; claims < 2; claims++) {
+      const { attempts, isHeldBack } = await on.store.claim(aClaim({ limit: 1 }));
+      assert.deepEqual([attempts.length, isHeldBack], [1, true]);
+    }
+  }),
 ]);
 
 /** Takes one of three jobs of the queue `mails`, as many as it asks for. */
 async function fullClaim({ store }: FactContext): Promise<void> {
   await store.submit(someSubmissions(3, { queue: 'mails' }));
   only((await store.claim(aClaim({ definitions: [sendMail], limit: 1 }))).attempts);
+}
+
+async function countOfNext({ store }: FactContext): Promise<number> {
+  return (await store.claim(aClaim({ limit: 1 }))).attempts.length;
 }
