@@ -3,6 +3,7 @@ import type { ExecutorEnvironment } from '../core/executor-environment.ts';
 import type { JobStore } from '../core/store.ts';
 import { refuseAmbientTransaction } from './ambient-transaction.ts';
 import type { OwnSession } from './own-session.ts';
+import { hasNoPool } from './has-no-pool.ts';
 import { cutBy, settledTransaction } from './settled-transaction.ts';
 import type { SqlDialect } from './sql/dialect.ts';
 import { checkSchema } from './sql/shared/check-schema.ts';
@@ -30,6 +31,11 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     return {
       connections: this.#dialect.hasIsolationLevels ? (this.#em.config.get('pool')?.max ?? defaultPoolSize) : null,
     };
+  }
+
+  /** MikroORM 7 connects again. */
+  get isClosed(): boolean {
+    return hasNoPool(this.#em);
   }
 
   refuseTransaction(em: Em, operation: string, advice: string): void {

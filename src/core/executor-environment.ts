@@ -11,6 +11,9 @@ export interface ExecutorEnvironment<Em> {
    */
   check(): Promise<{ readonly connections: number | null }>;
 
+  /** Whether nothing can be written any more, and calls that wait for the database may never be answered. @default false */
+  readonly isClosed?: boolean;
+
   /** @throws AmbientTransactionError when the code that runs now stands in a transaction of the host's */
   refuseTransaction(em: Em, operation: string, advice: string): void;
 

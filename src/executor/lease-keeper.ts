@@ -92,10 +92,15 @@ export class LeaseKeeper {
     }
   }
 
-  /** What is left under this registration is nobody's any more. Logs instead of rejecting. */
-  async close(): Promise<void> {
+  /** What still hangs goes on; nothing else does. */
+  letGo(): void {
     this.#isHeld = false;
     clearTimeout(this.#expiry);
+  }
+
+  /** What is left under this registration is nobody's any more. Logs instead of rejecting. */
+  async close(): Promise<void> {
+    this.letGo();
 
     try {
       await this.#retire();

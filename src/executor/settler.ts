@@ -40,6 +40,7 @@ export class Settler {
   #sending: Promise<void> | null = null;
   /** Nothing was written since something could not be: what fails then as well is not logged too. */
   #isFailing = false;
+  #hasLetGo = false;
 
   constructor(store: Pick<JobStore, 'settle'>, events: EventStream, logger: Logger, onSettled: () => void) {
     this.#store = store;
@@ -88,6 +89,12 @@ export class Settler {
     await this.#sending;
 
     return this.#giveUp();
+  }
+
+  /** What is tried again later keeps the process alive no more. */
+  letGo(): void {
+    this.#hasLetGo = true;
+    this.#entries.forEach(({ timer }) => timer?.unref());
   }
 
   #send(entry: Entry): void {
@@ -167,6 +174,9 @@ export class Settler {
 
     this.#isFailing = true;
     entry.timer = setTimeout(() => this.#send(entry), entry.backOff.next());
+    if (this.#hasLetGo) {
+      entry.timer.unref();
+    }
   }
 
   #giveUp(): number {

@@ -149,7 +149,7 @@ export class StartedExecutor<Em> {
   /** Never rejects: what could not be written is logged, and left to the recovery of the next start. */
   async close(): Promise<void> {
     const { drainTimeoutMs, abortGraceMs } = this.#options;
-    const { clock } = this.#host;
+    const { clock, environment } = this.#host;
     const endsAt = clock.now() + microsOfMs(drainTimeoutMs + abortGraceMs);
     this.#stopping.abort();
     const timer = setTimeout(() => this.#budget.abort(), Math.min(drainTimeoutMs + abortGraceMs, longestTimerMs));
@@ -161,13 +161,25 @@ export class StartedExecutor<Em> {
     const rest = this.#writeWhatIsLeft();
     // A handler may hold the only connection: then nothing can be written, and recovery decides.
     const leftMs = Math.max(0, endsAt - clock.now()) / 1000;
-    if (!(await settlesWithin(rest, leftMs + lastTryMs))) {
-      this.#host.logger.error(
-        { event: 'stop_incomplete', executorId: this.#lease.executorId },
-        'the executor stopped waiting for the database; what it held is recovered by others, or by the next start',
-      );
+    if (!(await settlesWithin(rest, environment.isClosed ? 0 : leftMs + lastTryMs))) {
+      this.#letGo();
     }
     clearTimeout(timer);
+  }
+
+  /** Whatever still hangs, nothing of the executor keeps the process alive. */
+  #letGo(): void {
+    const { environment, logger } = this.#host;
+    const why = environment.isClosed ? 'its ORM was closed before it' : 'the executor stopped waiting for the database';
+    logger.error(
+      { event: 'stop_incomplete', executorId: this.#lease.executorId },
+      `${why}; what it held is recovered by others, or by the next start`,
+    );
+
+    this.#released.abort();
+    this.#lease.letGo();
+    this.#settler.letGo();
+    void this.#unsubscribe();
   }
 
   async #writeWhatIsLeft(): Promise<void> {

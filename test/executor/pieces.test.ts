@@ -5,6 +5,7 @@ import { BackOff } from '../../src/executor/back-off.ts';
 import { settlesWithin, sleep } from '../../src/executor/sleep.ts';
 import { verdictFor, type Ending } from '../../src/executor/verdict.ts';
 import { WakeUp } from '../../src/executor/wake-up.ts';
+import { timers } from '../support/timers.ts';
 
 describe('the verdict', () => {
   const threw: Ending = { kind: 'threw', error: 'thrown' };
@@ -143,7 +144,3 @@ test('delays double up to their limit, and begin anew after a success', () => {
   expect(delays).toEqual([50, 100, 200, 300, 300]);
   expect(backOff.next()).toBe(50);
 });
-
-function timers(): number {
-  return process.getActiveResourcesInfo().filter(resource => resource === 'Timeout').length;
-}

@@ -4,6 +4,7 @@ import type { RunningJob } from '../../src/core/handler.ts';
 import type { ProgressReport } from '../../src/core/store.ts';
 import { forEachDriver } from '../support/orm.ts';
 import { until } from '../support/until.ts';
+import { timers } from '../support/timers.ts';
 import { latch } from './support/latch.ts';
 import { World } from './support/world.ts';
 
@@ -126,7 +127,3 @@ forEachDriver(driver => {
     });
   }
 });
-
-function timers(): number {
-  return process.getActiveResourcesInfo().filter(resource => resource === 'Timeout').length;
-}

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { defineJob } from '../../src/core/definition.ts';
 import { dbNameOf, forEachDriver, postgresUrl } from '../support/orm.ts';
 import { until } from '../support/until.ts';
+import { timers } from '../support/timers.ts';
 import { aborted, latch, turns } from './support/latch.ts';
 import { ManualClock } from './support/manual-clock.ts';
 import { Note } from './support/note.entity.ts';
@@ -262,6 +263,7 @@ forEachDriver(driver => {
     'a database that never answers %s holds no stop up for ever',
     async call => {
       const [began, answer] = [latch(), latch()];
+      const timersBefore = timers();
       await world.jobs.submit(held.create({}, { id: 'a' }));
       const executor = world.executor(
         [
@@ -271,7 +273,7 @@ forEachDriver(driver => {
             if (call !== 'settle') await aborted(job.signal);
           }),
         ],
-        shortest,
+        { ...shortest, lease: '1m' },
         { [call]: (send: () => Promise<unknown>) => answer.opened.then(send) },
       );
       await executor.start();
@@ -280,11 +282,47 @@ forEachDriver(driver => {
       await executor.stop();
 
       expect(world.log.of('stop_incomplete')).toHaveLength(1);
+      if (driver === 'sqlite') expect(timers()).toBe(timersBefore); // a pool has timers of its own
       answer.open();
       await until(async () => (await world.job('a')).state !== 'running');
       await world.log.until('executor_stopped');
     },
   );
+
+  if (driver === 'sqlite') {
+    test('outcomes that are tried again after a stop that gave up keep no process alive', async () => {
+      const [reported, answer] = [latch(), latch()];
+      const timersBefore = timers();
+      let isBack = false;
+      await world.jobs.submit([held.create({}, { id: 'ended' }), held.create({}, { id: 'at-work' })]);
+      const executor = world.executor(
+        [
+          world.jobs.handler(held, async job => {
+            if (job.id === 'ended') return;
+            await world.log.until('settle_failed');
+            job.progress(30);
+            await aborted(job.signal);
+          }),
+        ],
+        shortest,
+        {
+          progress: send => (reported.open(), answer.opened.then(send)),
+          settle: send => (isBack ? send() : Promise.reject(new Error('gone'))),
+        },
+      );
+      await executor.start();
+      await reported.opened;
+
+      await executor.stop();
+
+      expect(world.log.of('stop_incomplete')).toHaveLength(1);
+      expect(timers()).toBe(timersBefore);
+      isBack = true;
+      answer.open();
+      await until(async () => (await world.job('ended')).state === 'succeeded');
+      await world.log.until('executor_stopped');
+    });
+  }
 
   test('a stop during a start that fails resolves, and another start works', async () => {
     const [asked, answer] = [latch(), latch()];

@@ -5,6 +5,7 @@ import { SnoozeError } from '../../src/core/handler-errors.ts';
 import { spawnNode } from '../support/child.ts';
 import { dbNameOf, forEachDriver } from '../support/orm.ts';
 import { until } from '../support/until.ts';
+import { timers } from '../support/timers.ts';
 import { aborted, latch, turns } from './support/latch.ts';
 import { World } from './support/world.ts';
 
@@ -316,7 +317,3 @@ forEachDriver(driver => {
     expect(await world.job('a')).toMatchObject({ state: 'succeeded', resultRef: 'last' });
   });
 });
-
-function timers(): number {
-  return process.getActiveResourcesInfo().filter(resource => resource === 'Timeout').length;
-}
