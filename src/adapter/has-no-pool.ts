@@ -6,6 +6,8 @@ interface KnexConnection {
 
 /** Whether the ORM was closed with MikroORM 6, where knex has no pool any more: a call that was on its way is never answered. */
 export function hasNoPool(em: EntityManager): boolean {
-  const { getKnex } = em.getConnection('write') as unknown as KnexConnection;
-  return getKnex !== undefined && getKnex.call(em.getConnection('write')).client.pool === undefined;
+  const connection = em.getConnection('write') as unknown as KnexConnection;
+  const knex = connection.getKnex?.();
+
+  return knex !== undefined && knex.client.pool === undefined;
 }
