@@ -42,6 +42,11 @@ export class MikroOrmHandlerEnvironment<Em extends EntityManager> implements Exe
     refuseAmbientTransaction(em, operation, advice);
   }
 
+  hasUnflushed(em: Em): boolean {
+    const unitOfWork = em.getUnitOfWork(false);
+    return unitOfWork.getPersistStack().size + unitOfWork.getRemoveStack().size > 0;
+  }
+
   run<T>(work: (em: Em) => Promise<T>): Promise<T> {
     return RequestContext.create(this.#em, async () => {
       const em = RequestContext.getEntityManager(this.#em.name) as Em;

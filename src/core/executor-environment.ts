@@ -17,6 +17,9 @@ export interface ExecutorEnvironment<Em> {
   /** @throws AmbientTransactionError when the code that runs now stands in a transaction of the host's */
   refuseTransaction(em: Em, operation: string, advice: string): void;
 
+  /** Whether something was persisted or removed in it and never flushed. @default false */
+  hasUnflushed?(em: Em): boolean;
+
   /** Runs a handler with an EntityManager of its own, which is its request context too. */
   run<T>(work: (em: Em) => Promise<T>): Promise<T>;
 

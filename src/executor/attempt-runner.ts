@@ -69,7 +69,9 @@ export class AttemptRunner<Em> {
         try {
           const seen = seenJob(run, payload, em);
           const job = runningJob(seen, run, completion, new Once(run, em, this.#parts), this.#parts.logger);
-          return await throughMiddleware(this.#parts.middleware, seen, () => handler.run(job));
+          const value = await throughMiddleware(this.#parts.middleware, seen, () => handler.run(job));
+          this.#warnOfUnflushed(run, em);
+          return value;
         } finally {
           // Its EntityManager is good for as long as its transaction is open, whether or not the handler waited.
           await completion.handlerEnded();
@@ -114,6 +116,17 @@ export class AttemptRunner<Em> {
       now: this.#parts.clock.now(),
       random: this.#parts.random(),
     });
+  }
+
+  #warnOfUnflushed({ attempt }: RunningAttempt, em: Em): void {
+    const { environment, logger } = this.#parts;
+
+    if (environment.hasUnflushed?.(em)) {
+      logger.warn(
+        { event: 'unflushed_work', ...attemptFields(attempt) },
+        'a handler ended without a flush of what it persisted or removed: nothing of that was written',
+      );
+    }
   }
 
   #logLate(run: RunningAttempt, completion: Completion<Em>, ending: Ending): void {

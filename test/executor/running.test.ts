@@ -1,6 +1,9 @@
+import type { EntityManager } from '@mikro-orm/postgresql';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
 import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob } from '../../src/core/handler.ts';
+import { PermanentError } from '../../src/core/handler-errors.ts';
 import { forEachDriver } from '../support/orm.ts';
 import { until } from '../support/until.ts';
 import { latch, turns } from './support/latch.ts';
@@ -119,6 +122,41 @@ forEachDriver(driver => {
     const [first, firstAmbient, second, secondAmbient] = managers;
     expect([first === firstAmbient, second === secondAmbient, first === second]).toEqual([true, true, false]);
     expect(await world.notes()).toEqual(['Ada', 'Bob']);
+  });
+
+  test('what a handler persisted or removed and never flushed is told of, and nothing else', async () => {
+    const note = (em: EntityManager) => em.create(Note, { id: randomUUID(), text: '' }, { persist: false });
+    const works: Record<string, (job: RunningJob<{ name: string }, EntityManager>) => Promise<unknown>> = {
+      nothing: async () => {},
+      persisted: async ({ em }) => void em.persist(note(em)),
+      removed: async ({ em }) => {
+        const stored = note(em);
+        await em.persist(stored).flush();
+        em.remove(stored);
+      },
+      flushed: ({ em }) => em.persist(note(em)).flush(),
+      transactional: job => job.transactional(async em => void em.persist(note(em))),
+      beside: async job => {
+        job.em.persist(note(job.em));
+        await job.transactional(async () => {});
+      },
+      thrown: async ({ em }) => {
+        em.persist(note(em));
+        throw new PermanentError('no');
+      },
+    };
+    await world.jobs.submit(Object.keys(works).map(name => greet.create({ name }, { id: name })));
+    const executor = world.executor([
+      world.jobs.handler(greet, async job => void (await works[job.payload.name]!(job as never))),
+    ]);
+
+    await executor.start();
+    await until(async () => (await world.jobs.admin.counts()).byState.failed === 1);
+    await until(async () => (await world.jobs.admin.counts()).byState.succeeded === 6);
+    await executor.stop();
+
+    const told = world.log.of('unflushed_work').map(({ id }) => id);
+    expect(told.sort()).toEqual(['beside', 'persisted', 'removed']);
   });
 
   test('a job whose definition no executor knows stays queued', async () => {

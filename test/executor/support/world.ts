@@ -95,6 +95,7 @@ export class World {
     );
     const environment: ExecutorEnvironment<EntityManager> = {
       check: () => real.check(),
+      hasUnflushed: em => real.hasUnflushed(em),
       refuseTransaction: (em, operation, advice) => real.refuseTransaction(em, operation, advice),
       run: async run => {
         const result = await real.run(run);
