@@ -94,6 +94,14 @@ export function defineJob(options?: DefinitionOptions<string> & { readonly schem
   return definitionOf(options, checkedSchema(schema));
 }
 
+/** @throws InvalidOptionError for what `defineJob` didn't make */
+export function checkDefinition(definition: AnyDefinition): void {
+  // A schema has a `parse` as well.
+  if (typeof definition?.parse !== 'function' || typeof definition.createFromJson !== 'function') {
+    throw new InvalidOptionError('definition', 'be made by `defineJob`', definition);
+  }
+}
+
 const knownOptions: ReadonlyArray<keyof DefinitionOptions<string>> = [
   'name', 'version', 'queue', 'priority', 'maxAttempts', 'retry', 'timeout', 'onInterrupt',
 ]; // prettier-ignore

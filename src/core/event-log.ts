@@ -16,7 +16,10 @@ export function logEvent(logger: Logger, event: JobsEvent): void {
     case 'schedule_broken':
       return logger.error({ ...event }, "a recurring job's schedule can't be read; it is parked");
     case 'executor_started':
-      return logger.info({ ...event }, `executor started; it may use ${event.connections} connections`);
+      return logger.info(
+        { ...event },
+        `executor started${event.connections === null ? '' : `; it may use ${event.connections} connections`}`,
+      );
     case 'executor_stopped':
       return logger.info({ ...event }, 'executor stopped');
     case 'lease_lost':

@@ -86,12 +86,12 @@ export interface EventFields {
   readonly recurring_fired: JobKey & { readonly created: number; readonly skipped: number };
   /** A recurring job's schedule can't be read any more; it is parked until the next upsert. */
   readonly schedule_broken: JobKey & { readonly error: unknown };
-  /** `recovered`: what killed processes had left running. `connections`: as many it may use. */
+  /** `recovered`: what killed processes had left running. `connections`: as many it may use; null where there is no pool. */
   readonly executor_started: {
     readonly executorId: string;
     readonly name: string;
     readonly recovered: number;
-    readonly connections: number;
+    readonly connections: number | null;
   };
   /** `recovered`: attempts that the stop cut short. `unsettled`: outcomes that could not be written. */
   readonly executor_stopped: { readonly executorId: string; readonly recovered: number; readonly unsettled: number };

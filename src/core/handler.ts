@@ -1,4 +1,4 @@
-import type { AnyDefinition, Payload } from './definition.ts';
+import { checkDefinition, type AnyDefinition, type Payload } from './definition.ts';
 import type { JobKey } from './job-key.ts';
 import { InvalidOptionError } from './errors.ts';
 import type { FromJson, OnceOptions } from './once.ts';
@@ -76,10 +76,7 @@ export function registerHandler<D extends AnyDefinition, Em>(
   definition: D,
   run: JobHandler<D, Em>,
 ): RegisteredHandler<Em> {
-  // A schema has a `parse` as well.
-  if (typeof definition?.parse !== 'function' || typeof definition.createFromJson !== 'function') {
-    throw new InvalidOptionError('definition', 'be made by `defineJob`', definition);
-  }
+  checkDefinition(definition);
   if (typeof run !== 'function') {
     throw new InvalidOptionError(`handler of ${definition.name}`, 'be a function', run);
   }

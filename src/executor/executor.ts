@@ -94,10 +94,10 @@ export class Executor<Em> {
   async #start(stopped: Promise<void>): Promise<StartedExecutor<Em>> {
     const { connections } = await this.#host.environment.check();
     await stopped;
-    this.#warnOfSmallPool(connections);
+    const needed = connections === null ? null : this.#neededOf(connections);
 
     const executor = new StartedExecutor(this.#host, this.#handlers, this.#middleware, this.#options);
-    await outside(() => executor.open());
+    await outside(() => executor.open(needed));
 
     return executor;
   }
@@ -113,14 +113,16 @@ export class Executor<Em> {
     }
   }
 
-  #warnOfSmallPool(connections: number | null): void {
+  /** How many it may use of a pool of so many; warns when that has fewer. */
+  #neededOf(connections: number): number {
     const needed = this.#options.concurrency + 2;
 
-    if (connections !== null && connections < needed) {
+    if (connections < needed) {
       this.#host.logger.warn(
         { event: 'pool_too_small', connections, needed },
         `the executor may use ${needed} connections and the pool has ${connections}: raise its maximum or lower \`concurrency\``,
       );
     }
+    return needed;
   }
 }

@@ -10,7 +10,6 @@ import { AttemptWatcher } from './attempt-watcher.ts';
 import type { RunningHost } from './executor-host.ts';
 import type { HandlerList } from './handler-list.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { liveExecutors } from './live-executors.ts';
 import { Maintenance } from './maintenance.ts';
 import { outside } from './outside.ts';
 import { persist } from './persist.ts';
@@ -21,7 +20,7 @@ import { release } from './release.ts';
 import { releaseForgotten } from './release-forgotten.ts';
 import { isRecovered, recover } from './recover.ts';
 import { recoverLapsed } from './recover-lapsed.ts';
-import { recoverRunning } from './recover-running.ts';
+import { recoverOrphans } from './recover-orphans.ts';
 import { resolveAwaiting, turnsPerSweep } from './resolve-awaiting.ts';
 import type { RunningAttempt } from './running-attempt.ts';
 import { RunningAttempts } from './running-attempts.ts';
@@ -123,16 +122,20 @@ export class StartedExecutor<Em> {
     });
   }
 
-  /** Leaves nothing behind when it rejects. */
-  async open(): Promise<void> {
+  /**
+   * Leaves nothing behind when it rejects.
+   *
+   * @param connections how many it may use; null where there is no pool
+   */
+  async open(connections: number | null): Promise<void> {
     const { store, events } = this.#host;
-    const { name, concurrency } = this.#options;
+    const { name, leaseMs } = this.#options;
 
     try {
       await this.#lease.open();
-      const recovered = await this.#recoverOrphans();
+      const recovered = await recoverOrphans(this.#host, leaseMs !== null);
       const { executorId } = this.#lease;
-      events.emit({ event: 'executor_started', executorId, name, recovered, connections: concurrency + 2 });
+      events.emit({ event: 'executor_started', executorId, name, recovered, connections });
     } catch (error) {
       await this.#lease.close();
       throw error;
@@ -198,27 +201,6 @@ export class StartedExecutor<Em> {
     await this.#lease.close();
     const { executorId } = this.#lease;
     this.#host.events.emit({ event: 'executor_stopped', executorId, recovered, unsettled });
-  }
-
-  /** What a killed process left running: at once without leases, where no other process can be at work; else what has lapsed. */
-  async #recoverOrphans(): Promise<number> {
-    const { store, events, logger } = this.#host;
-    if (this.#options.leaseMs === null) {
-      const recovered = await recoverRunning(store, id => liveExecutors.has(id), events);
-      await store.retireUnleased([...liveExecutors]);
-
-      return recovered;
-    }
-
-    const [unleased] = await store.running({ unleased: true, limit: 1 });
-    if (unleased !== undefined) {
-      logger.warn(
-        { event: 'unleased_running', executorId: unleased.executorId },
-        'jobs run under an executor without a lease; if it is gone, start one with `lease: false` once to recover them',
-      );
-    }
-
-    return recoverLapsed(store, events);
   }
 
   async #claim(limit: number, lanes: readonly DueLane[] | null): Promise<ClaimAnswer> {

@@ -1,4 +1,4 @@
-import type { AnyDefinition, Payload } from '../core/definition.ts';
+import { checkDefinition, type AnyDefinition, type Payload } from '../core/definition.ts';
 import { InvalidOptionError } from '../core/errors.ts';
 import { testBench, type TestBench } from '../core/test-bench.ts';
 import { Drain, type DrainOptions } from './drain.ts';
@@ -13,6 +13,7 @@ export interface TestKit<Em> {
    * The jobs of a definition, in whatever state, the oldest first: those staged in the transaction that is open on `em` and not yet
    * committed, and those committed before.
    *
+   * @throws InvalidOptionError for what is no definition
    * @throws PayloadInvalidError when a stored payload doesn't fit the definition's schema
    */
   staged<D extends AnyDefinition>(em: Em, definition: D): Promise<Array<StagedJob<Payload<D>>>>;
@@ -56,6 +57,9 @@ export function testJobs<Em>(jobs: { readonly [testBench]: TestBench<Em> }): Tes
   return Object.freeze({
     clock: new TestClock(bench.clock),
     staged: async (em: Em, definition?: AnyDefinition) => {
+      if (definition !== undefined) {
+        checkDefinition(definition);
+      }
       const found = await bench.staged(em, definition ?? null);
       return found.map(job => stagedJob(job, definition)) as never;
     },

@@ -121,7 +121,9 @@ forEachDriver(driver => {
       queues: ['mail'],
       concurrency: 3,
     });
-    expect(world.log.of('executor_started')).toMatchObject([{ name: 'mailer', connections: 5, recovered: 0 }]);
+    expect(world.log.of('executor_started')).toMatchObject([
+      { name: 'mailer', connections: driver === 'sqlite' ? null : 5, recovered: 0 },
+    ]);
   });
 
   test('start is refused inside a transaction, before anything is sent', async () => {

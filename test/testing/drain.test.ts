@@ -308,6 +308,7 @@ forEachDriver(driver => {
     await expect((async () => kit.drain({ handlers: [] }))()).rejects.toThrow(InvalidOptionError);
     await expect((async () => kit.drain({ handlers, limit: 0 }))()).rejects.toThrow('limit');
     await expect((async () => kit.drain({ handlers, until: 5 } as never))()).rejects.toThrow('until');
+    await expect(kit.staged(shop.orm.em as never, 'step' as never)).rejects.toThrow('made by `defineJob`');
     expect(shop.ran).toEqual([]);
   });
 });
