@@ -273,7 +273,6 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   ): Promise<R[]> {
     await this.#continuations.afterEnding(ended);
     this.#tellRoom(attempts);
-
     const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
     const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(attemptRefKey(attempt))));
 
@@ -284,8 +283,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   }
 
   #tellRoom(attempts: readonly AttemptRef[]): void {
-    const madeRoom = attempts.filter(({ token }) => this.#belowCaps.delete(token));
-    if (madeRoom.length > 0) {
+    if (attempts.filter(({ token }) => this.#belowCaps.delete(token)).length > 0) {
       this.#hints.send({ kind: 'room' });
     }
   }

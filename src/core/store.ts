@@ -289,9 +289,8 @@ export interface ResolveAnswer {
 export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
 /**
- * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `recurring`: recurring
- * jobs were changed. `cancel`: a running job's cancel was committed. `room`: a job that ran below the cap of its queue has ended, so
- * that whoever the cap held back may have its turn. `missed`: hints may have been lost, anything may have happened.
+ * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `recurring`: recurring jobs
+ * were changed. `cancel`: a running job's cancel was committed. `room`: what ran below a cap has ended. `missed`: hints may have been lost.
  */
 export type StoreHint =
   | { readonly kind: 'due'; readonly lanes?: readonly DueLane[] }
