@@ -125,7 +125,8 @@ export class Jobs<Em extends EntityManager = EntityManager> {
         }),
       );
     }
-    const parts = { dialect, clock, creationClock, hints, tellResolved: resolvedTeller(events) };
+    const belowCaps = new Set<string>();
+    const parts = { dialect, clock, creationClock, hints, belowCaps, tellResolved: resolvedTeller(events) };
     // Beside a bare `begin()` on the only connection, which nobody but that fork can see, a call would wait for ever.
     const patient = (operation: string) => session.within({ ms: connectionTimeoutMs, operation });
     const committed = new CommittedJobs({ ...parts, session: patient('The look after a commit'), logger });

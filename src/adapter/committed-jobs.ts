@@ -4,7 +4,7 @@ import { Continuations } from './continuations.ts';
 import { dueHint } from './hint-channel.ts';
 import type { StoreParts } from './store-parts.ts';
 
-export interface CommittedJobsParts extends Omit<StoreParts, 'creationClock' | 'keepUntilCommit'> {
+export interface CommittedJobsParts extends Omit<StoreParts, 'creationClock' | 'belowCaps' | 'keepUntilCommit'> {
   readonly logger: Logger;
 }
 

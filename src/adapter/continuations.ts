@@ -24,7 +24,14 @@ export class Continuations {
   readonly #tellResolved: StoreParts['tellResolved'];
   readonly #keepUntilCommit: StoreParts['keepUntilCommit'];
 
-  constructor({ session, dialect, clock, hints, tellResolved, keepUntilCommit }: Omit<StoreParts, 'creationClock'>) {
+  constructor({
+    session,
+    dialect,
+    clock,
+    hints,
+    tellResolved,
+    keepUntilCommit,
+  }: Omit<StoreParts, 'creationClock' | 'belowCaps'>) {
     this.#session = session;
     this.#dialect = dialect;
     this.#clock = clock;

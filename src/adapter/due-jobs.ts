@@ -38,11 +38,14 @@ const knownForMicros: Micros = 50_000;
 export class DueJobs {
   readonly #session: Session;
   readonly #dialect: SqlDialect;
+  readonly #belowCaps: Set<string>;
   readonly #known = new Map<string, KnownLanes>();
 
-  constructor(session: Session, dialect: SqlDialect) {
+  /** @param belowCaps gets the tokens of what was started below a cap */
+  constructor(session: Session, dialect: SqlDialect, belowCaps: Set<string>) {
     this.#session = session;
     this.#dialect = dialect;
+    this.#belowCaps = belowCaps;
   }
 
   async claim(request: ClaimRequest, now: Micros): Promise<ClaimAnswer> {
@@ -85,7 +88,12 @@ export class DueJobs {
 
   async #startBelowCap(session: Session, job: Omit<Start, 'lockedQueue'>, queue: string): Promise<Row | undefined> {
     const room = (await this.#roomsBelowCaps(session, [queue])).get(queue) ?? Infinity;
-    return room > 0 ? this.#dialect.startJob(session, { ...job, lockedQueue: queue }) : undefined;
+    const row = room > 0 ? await this.#dialect.startJob(session, { ...job, lockedQueue: queue }) : undefined;
+    if (row !== undefined) {
+      this.#belowCaps.add(job.token);
+    }
+
+    return row;
   }
 
   /** What a job that was deleted by hand left behind would stop every claim that meets its successor. */
@@ -178,7 +186,10 @@ export class DueJobs {
       if (limit > 0) {
         const { attempts } = await this.#claimLanes({ ...request, limit }, lanes, now, { session });
         claimed.push(...attempts);
-        if (queue !== null) roomOf.set(queue, room - attempts.length);
+        if (queue !== null) {
+          roomOf.set(queue, room - attempts.length);
+          attempts.forEach(({ token }) => this.#belowCaps.add(token));
+        }
       }
     }
 

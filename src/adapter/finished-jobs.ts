@@ -26,7 +26,7 @@ export class FinishedJobs {
   readonly #get: (key: JobKey) => Promise<JobSnapshot | null>;
 
   constructor(
-    { session, dialect, clock, hints }: Omit<StoreParts, 'creationClock'>,
+    { session, dialect, clock, hints }: Omit<StoreParts, 'creationClock' | 'belowCaps'>,
     continuations: Continuations,
     get: (key: JobKey) => Promise<JobSnapshot | null>,
   ) {

@@ -67,12 +67,13 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
   readonly #clock: Clock;
   readonly #creationClock: CreationClock;
   readonly #hints: Hints;
+  readonly #belowCaps: Set<string>;
 
   constructor(parts: StoreParts) {
-    const { session, dialect, clock, creationClock, hints } = parts;
+    const { session, dialect, clock, creationClock, hints, belowCaps } = parts;
     super({ session, clock });
     this.#session = session;
-    this.#dueJobs = new DueJobs(session, dialect);
+    this.#dueJobs = new DueJobs(session, dialect, belowCaps);
     this.#executors = new ExecutorRegistry(session, clock);
     this.#continuations = new Continuations(parts);
     this.#finished = new FinishedJobs(parts, this.#continuations, key => this.get(key));
@@ -80,6 +81,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     this.#clock = clock;
     this.#creationClock = creationClock;
     this.#hints = hints;
+    this.#belowCaps = belowCaps;
     this.capabilities = Object.freeze({ wakeUp: hints.reach, severalProcesses: true });
   }
 
@@ -270,7 +272,7 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
     whyNot: (fate: AttemptFate, attempt: A) => R,
   ): Promise<R[]> {
     await this.#continuations.afterEnding(ended);
-
+    this.#tellRoom(attempts);
     const states = new Map(ended.map(row => [attemptRowKey(row), row.state as JobState]));
     const fateOf = await this.#fatesOf(attempts.filter(attempt => !states.has(attemptRefKey(attempt))));
 
@@ -278,6 +280,12 @@ export class MikroOrmJobStore extends MikroOrmJobQueries implements JobStore {
       const state = states.get(attemptRefKey(attempt));
       return state === undefined ? whyNot(fateOf(attempt), attempt) : answerFor(state);
     });
+  }
+
+  #tellRoom(attempts: readonly AttemptRef[]): void {
+    if (attempts.filter(({ token }) => this.#belowCaps.delete(token)).length > 0) {
+      this.#hints.send({ kind: 'room' });
+    }
   }
 
   async #fatesOf(attempts: readonly AttemptRef[]): Promise<(attempt: AttemptRef) => AttemptFate> {

@@ -12,6 +12,7 @@ interface Notification {
   readonly from: string;
   readonly due?: true;
   readonly recurring?: true;
+  readonly room?: true;
   readonly cancel?: readonly JobKey[];
 }
 
@@ -42,7 +43,7 @@ const longestRetryMs = 30_000;
 export class Notifications {
   readonly #parts: NotificationsParts;
   readonly #channel: string;
-  #pending: { due?: true; recurring?: true; cancel: JobKey[] } | null = null;
+  #pending: { due?: true; recurring?: true; room?: true; cancel: JobKey[] } | null = null;
   #isResting = false;
   #isSendingBroken = false;
   #isListeningBroken = false;
@@ -192,7 +193,7 @@ export class Notifications {
   }
 
   #heard(payload: string | undefined): void {
-    const { from, due, recurring, cancel = [] } = parsed(payload);
+    const { from, due, recurring, room, cancel = [] } = parsed(payload);
     if (from === this.#parts.sender) {
       return;
     }
@@ -203,6 +204,9 @@ export class Notifications {
     if (recurring) {
       this.#parts.onHint({ kind: 'recurring' });
     }
+    if (room) {
+      this.#parts.onHint({ kind: 'room' });
+    }
     cancel.forEach(key => this.#parts.onHint({ kind: 'cancel', key }));
   }
 }
@@ -210,8 +214,8 @@ export class Notifications {
 /** Whoever may connect may notify: what can't be read says nothing. */
 function parsed(payload: string | undefined): Partial<Notification> {
   try {
-    const { from, due, recurring, cancel } = JSON.parse(payload ?? '{}') as Partial<Notification>;
-    return { from, due, recurring, cancel: Array.isArray(cancel) ? cancel.filter(isKey) : [] };
+    const { from, due, recurring, room, cancel } = JSON.parse(payload ?? '{}') as Partial<Notification>;
+    return { from, due, recurring, room, cancel: Array.isArray(cancel) ? cancel.filter(isKey) : [] };
   } catch {
     return {};
   }

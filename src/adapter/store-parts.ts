@@ -11,6 +11,8 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly creationClock: CreationClock;
   readonly hints: Hints;
+  /** The tokens of attempts that were started below the cap of their queue: their ends make room for whoever waits for it. */
+  readonly belowCaps: Set<string>;
   /** Hears of jobs that waited for parents, when it is committed what became of them. */
   readonly tellResolved?: ((jobs: readonly ResolvedJob[]) => void) | undefined;
   /**

@@ -289,11 +289,12 @@ export interface ResolveAnswer {
 export type RunNowAnswer = 'due' | 'not_queued' | 'not_found';
 
 /**
- * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `recurring`: recurring
- * jobs were changed. `cancel`: a running job's cancel was committed. `missed`: hints may have been lost, anything may have happened.
+ * `due`: jobs were committed that may be due; with `lanes`, these are new ones and nothing else became due. `recurring`: recurring jobs
+ * were changed. `cancel`: a running job's cancel was committed. `room`: what ran below a cap has ended. `missed`: hints may have been lost.
  */
 export type StoreHint =
   | { readonly kind: 'due'; readonly lanes?: readonly DueLane[] }
   | { readonly kind: 'recurring' }
   | { readonly kind: 'cancel'; readonly key: JobKey }
+  | { readonly kind: 'room' }
   | { readonly kind: 'missed' };

@@ -64,10 +64,10 @@ export class Poller {
     this.#due.notify();
   }
 
-  /** A slot is free. */
-  slotFreed(): void {
+  /** A slot is free, or what ended elsewhere made room below a cap. */
+  placeFreed(): void {
     this.#freed.notify();
-    // What ended may have made room under a cap.
+    // What ended here may have made room below a cap as well.
     if (this.#isHeldBack) {
       this.wake();
     }

@@ -13,13 +13,11 @@ export class JobTable {
   readonly #holders = new Map<string, string>();
   readonly #children = new Map<string, Set<string>>();
 
-  /** @param onQueued called whenever a written job is queued */
-  constructor(journal: Journal, onQueued: () => void) {
+  /** @param onWritten called with every job as it was and as it is; undefined where there was or is none */
+  constructor(journal: Journal, onWritten: (before: StoredJob | undefined, after: StoredJob | undefined) => void) {
     this.#rows = new Table(journal, (before, after) => {
       this.#index(before, after);
-      if (after?.state === 'queued') {
-        onQueued();
-      }
+      onWritten(before, after);
     });
   }
 

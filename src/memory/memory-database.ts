@@ -27,9 +27,13 @@ export interface StoredQueue {
 export class MemoryDatabase {
   readonly #journal = new Journal();
   #isSomethingQueued = false;
+  #isRoomMade = false;
   #resolved: ResolvedJob[] = [];
 
-  readonly jobs = new JobTable(this.#journal, () => (this.#isSomethingQueued = true));
+  readonly jobs = new JobTable(this.#journal, (before, after) => {
+    this.#isSomethingQueued ||= after?.state === 'queued';
+    this.#isRoomMade ||= before?.state === 'running' && after?.state !== 'running' && this.#isCapped(before.queue);
+  });
   /** By `attemptKeyOf`. */
   readonly attempts = new Table<StoredAttempt>(this.#journal);
   /** By id. */
@@ -47,15 +51,24 @@ export class MemoryDatabase {
   /** One atom: all of its writes are made, and executors told of what they may start, or it throws and none is. */
   atomically<T>(work: () => T): T {
     this.#isSomethingQueued = false;
+    this.#isRoomMade = false;
     this.#resolved = [];
     const result = this.#journal.atomically(work);
 
     const resolved = this.#resolved;
+    const isRoomMade = this.#isRoomMade;
     if (this.#isSomethingQueued) {
       this.hints.send({ kind: 'due' });
     }
+    if (isRoomMade) {
+      this.hints.send({ kind: 'room' });
+    }
     this.onResolved(resolved);
     return result;
+  }
+
+  #isCapped(queue: string): boolean {
+    return (this.queues.get(queue)?.maxRunning ?? null) !== null;
   }
 
   /** To be called in an atom. */

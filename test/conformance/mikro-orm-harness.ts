@@ -74,7 +74,14 @@ export async function mikroOrmHarness(driver: Driver, { file = false } = {}): Pr
 function handleOn(orm: TestOrm, clock: Clock): Handle {
   const dialect = sqlDialectOf(orm.em);
   const session = new OwnSession(orm.em, dialect, Math.random, preparedStatementsOf(orm.em, dialect, clock));
-  const parts = { session, dialect, clock, creationClock: new CreationClock(clock), hints: new HintChannel() };
+  const parts = {
+    session,
+    dialect,
+    clock,
+    creationClock: new CreationClock(clock),
+    hints: new HintChannel(),
+    belowCaps: new Set<string>(),
+  };
 
   return {
     store: new MikroOrmJobStore(parts),

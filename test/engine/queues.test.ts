@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventStream } from '../../src/core/event-stream.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
-import type { RegisteredHandler } from '../../src/core/handler.ts';
+import type { RunningJob, RegisteredHandler } from '../../src/core/handler.ts';
 import type { JobStore } from '../../src/core/store.ts';
 import { Poller } from '../../src/executor/poller.ts';
 import { latch, type Latch } from '../executor/support/latch.ts';
@@ -12,6 +12,7 @@ import { useSeveral, type Host } from './support/several.ts';
 import { eventually } from './support/wait.ts';
 
 const work = defineJob<{ n: number }>()({ name: 'work', queue: 'capped' });
+const waiting = defineJob<{ n: number }>()({ name: 'waiting', queue: 'capped' });
 const free = defineJob<{ n: number }>()({ name: 'free', queue: 'free' });
 const cap = 3;
 
@@ -222,6 +223,39 @@ forEachDriver(driver => {
       gate.open();
     });
 
+    test.each([
+      ['ends', () => {}],
+      ['ends in job.transactional()', job => job.transactional(async () => {})],
+    ] as ReadonlyArray<[string, (job: RunningJob<never, never>) => unknown]>)(
+      'uses the room below a cap that a job of another executor leaves when it %s',
+      async (_, end) => {
+        // On SQLite processes don't hear of each other: there it is another executor of the process.
+        const other = driver === 'postgresql' ? hosts[1]! : first();
+        const gate = latch();
+        const begun: string[] = [];
+        await first().jobs.queues.limit('capped', 1);
+        await start(first(), [
+          first().jobs.handler(work, async job => {
+            begun.push('work');
+            await gate.opened;
+            await end(job as never);
+          }),
+        ]);
+        await start(other, [other.jobs.handler(waiting, () => void begun.push('waiting'))]);
+        await submit(1);
+        await eventually(() => begun.length === 1);
+        const looks = claimsOf(other);
+        await first().jobs.submit(waiting.create({ n: 1 }));
+        // It has looked, and found the cap reached.
+        await eventually(() => looks.heldBack > 0);
+
+        gate.open();
+
+        await eventually(() => begun.length === 2);
+        expect(begun).toEqual(['work', 'waiting']);
+      },
+    );
+
     test('uses the room that a job leaves, also one that ends while a claim still sees the cap reached', async () => {
       const { store } = first().jobs;
       await store.register({ id: 'e', name: 'e', host: 'h', leaseUntil: null, metadata: {} });
@@ -241,7 +275,7 @@ forEachDriver(driver => {
 
       await looked.opened;
       await store.settle([{ ...running!, progress: null, outcome: 'succeeded', resultRef: null }]);
-      poller.slotFreed();
+      poller.placeFreed();
       ended.open();
 
       await eventually(() => begun.length === 1);
@@ -271,6 +305,20 @@ forEachDriver(driver => {
       events: new EventStream(first().log),
       logger: first().log,
     });
+  }
+
+  /** Counts the claims that a cap holds back. */
+  function claimsOf({ jobs: { store } }: Host): { readonly heldBack: number } {
+    const counted = { heldBack: 0 };
+    const claim = store.claim.bind(store);
+    store.claim = async request => {
+      const answer = await claim(request);
+      counted.heldBack += answer.isHeldBack ? 1 : 0;
+      return answer;
+    };
+    stops.push(async () => void (store.claim = claim));
+
+    return counted;
   }
 
   async function start({ jobs }: Host, handlers: ReadonlyArray<RegisteredHandler<never>>): Promise<void> {

@@ -1,13 +1,14 @@
 import { assert, isTypeError } from '../assert.ts';
+import type { Attempt } from '../../core/attempt.ts';
 import type { StoreHint } from '../../core/store.ts';
 import { aJobIn, settled, settlements, started, storedRecurring, submitted } from '../arrange.ts';
 import { aFiring, aRecurringJob, keyOf, succeeded } from '../builders.ts';
 import { fact, group, type FactContext } from '../fact.ts';
 
+type Move = readonly [what: string, kind: StoreHint['kind'], act: (on: FactContext) => Promise<() => Promise<unknown>>];
+
 /** What an executor wants to know at once: what is prepared before the listener comes, and the call that it hears of. */
-const moves: ReadonlyArray<
-  readonly [what: string, kind: StoreHint['kind'], act: (on: FactContext) => Promise<() => Promise<unknown>>]
-> = [
+const moves: readonly Move[] = [
   ['new jobs', 'due', async on => () => submitted(on)],
   ['a retry', 'due', async on => heardAfter(await aJobIn(on, 'failed'), key => on.store.retry(key, {}))],
   [
@@ -64,6 +65,22 @@ const moves: ReadonlyArray<
     'a cancel that a running job has to obey',
     'cancel',
     async on => heardAfter(await started(on), attempt => on.store.cancel(keyOf(attempt), {})),
+  ],
+  ['a job that ends below a cap', 'room', belowCap((on, attempt) => settled(on, succeeded(attempt)))],
+  [
+    'a job that was started by its key and ends below a cap',
+    'room',
+    async on => {
+      await on.queues.setQueueLimit('mails', 1, null);
+      const attempt = (await on.store.tryStart(keyOf(await submitted(on, { queue: 'mails' })), 'executor-1'))!;
+      return () => settled(on, succeeded(attempt));
+    },
+  ],
+  ['a job that is released below a cap', 'room', belowCap((on, attempt) => on.store.release([attempt]))],
+  [
+    'a job that is recovered below a cap',
+    'room',
+    belowCap((on, attempt) => on.store.recover([attempt], { requeue: 'never', reason: 'shutdown' })),
   ],
 ];
 
@@ -126,6 +143,13 @@ export const capabilities = group('Capabilities and hints', [
     assert.ok(count > 0, 'the second listener heard nothing');
   }),
 ]);
+
+function belowCap(end: (on: FactContext, attempt: Attempt) => Promise<unknown>): Move[2] {
+  return async on => {
+    await on.queues.setQueueLimit('mails', 1, null);
+    return heardAfter(await started(on, { queue: 'mails' }), attempt => end(on, attempt));
+  };
+}
 
 async function hintsOf({ store }: FactContext, act: () => Promise<unknown>): Promise<StoreHint[]> {
   const heard: StoreHint[] = [];

@@ -65,6 +65,7 @@ export async function openTransaction({ driver, orm, clock }: TestJobs) {
     clock,
     creationClock: new CreationClock(clock),
     hints: new HintChannel(),
+    belowCaps: new Set<string>(),
   });
 
   return { em, store, commit: () => em.commit(), rollback: () => em.rollback() };

@@ -66,6 +66,7 @@ export function hostOn(driver: Driver, orm: TestOrm, clock: Clock): Host {
       clock,
       creationClock: new CreationClock(clock),
       hints: new HintChannel(log),
+      belowCaps: new Set<string>(),
     }),
   };
 }

@@ -85,6 +85,7 @@ export class World {
       clock: this.clock,
       creationClock: new CreationClock(this.clock),
       hints: new HintChannel(),
+      belowCaps: new Set<string>(),
     };
     const prepared = preparedStatementsOf(em as never, dialect, this.clock);
     const session = new OwnSession(em as never, dialect, Math.random, prepared);
