@@ -1,13 +1,16 @@
 import type { EntityManager } from '@mikro-orm/core';
 
 interface KnexConnection {
-  getKnex?(): { readonly client: { readonly pool?: object } };
+  getKnex?(): { readonly client: { readonly pool?: { readonly destroyed: boolean } } };
 }
 
-/** Whether the ORM was closed with MikroORM 6, where knex has no pool any more: a call that was on its way is never answered. */
+/**
+ * Whether the ORM is closed, or being closed, with MikroORM 6: knex has no pool any more. A call that was on its way is never answered,
+ * and one that comes while the pool is being emptied waits for a minute.
+ */
 export function hasNoPool(em: EntityManager): boolean {
   const connection = em.getConnection('write') as unknown as KnexConnection;
   const knex = connection.getKnex?.();
 
-  return knex !== undefined && knex.client.pool === undefined;
+  return knex !== undefined && (knex.client.pool?.destroyed ?? true);
 }

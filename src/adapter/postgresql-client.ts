@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/core';
+import { hasNoPool } from './has-no-pool.ts';
 import { nativeClientOf } from './native-client.ts';
 import type { Row, Run } from './session.ts';
 
@@ -73,12 +74,14 @@ async function connected(client: PostgresqlClient, stopped: AbortSignal): Promis
 }
 
 interface Pool {
+  /** Whether it was told to end. */
+  readonly ending: boolean;
   query(sql: string): Promise<{ readonly rows: Row[] }>;
 }
 
 /**
  * Sends statements that nobody waits for on the host's pool itself. Kysely never gives a connection back that was still connecting when
- * `orm.close()` came (seen with 0.29.6), and the close would wait for it for ever.
+ * `orm.close()` came (seen with 0.29.6), and the close would wait for it for ever. What a close overtook is given up in silence.
  *
  * @param otherwise where the driver gives no pool (MikroORM 6, before 7.2, a Kysely that the host made itself)
  */
@@ -88,13 +91,23 @@ export function onPool(em: EntityManager, otherwise: Run): Run {
   return async statement => {
     const pool = (await nativeClientOf(em)) as Pool | undefined;
 
-    return pool === undefined
-      ? otherwise(statement)
-      : (await pool.query(platform.formatQuery(statement.sql, statement.params))).rows;
+    if (pool === undefined) {
+      return otherwise(statement);
+    }
+
+    try {
+      return (await pool.query(platform.formatQuery(statement.sql, statement.params))).rows;
+    } catch (error) {
+      if (pool.ending) {
+        return [];
+      }
+      throw error;
+    }
   };
 }
 
 /** Whether the ORM is open: a statement after its end would make MikroORM 7 connect again. */
 export function isConnected(em: EntityManager): boolean {
-  return (em.getConnection('write') as unknown as { readonly connected?: boolean }).connected !== false;
+  const connection = em.getConnection('write') as unknown as { readonly connected?: boolean };
+  return connection.connected !== false && !hasNoPool(em);
 }

@@ -5,6 +5,7 @@ import { jobEntities } from '../../src/entities/index.ts';
 import { Jobs } from '../../src/jobs.ts';
 import { latch } from '../executor/support/latch.ts';
 import { Log } from '../executor/support/log.ts';
+import { spawnNode } from '../support/child.ts';
 import { closeOrm, createOrm, dbNameOf, dropOrm, forEachDriver, mikroOrmMajor, openOrm } from '../support/orm.ts';
 
 const step = defineJob<object>()({ name: 'step' });
@@ -20,6 +21,16 @@ forEachDriver(driver => {
     expect(await orm.em.fork().execute('select 1 from durable_job')).toHaveLength(1);
     await dropOrm(orm);
   });
+
+  test('a process that submits and closes its ORM ends by itself, at once', async () => {
+    const orm = await createOrm(driver, jobEntities, { file: true });
+
+    const child = spawnNode('test/engine/programs/submit-and-close.ts', [driver, dbNameOf(orm)]);
+    const { code } = await child.exited;
+
+    expect([code, child.stderr(), child.stdout()]).toEqual([0, '', 'ended with []\n']);
+    await dropOrm(orm);
+  }, 45_000);
 
   // MikroORM 7 connects again.
   if (mikroOrmMajor === 6) {
