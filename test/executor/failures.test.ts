@@ -110,7 +110,7 @@ forEachDriver(driver => {
   ])(
     'a claim whose answer was lost undoes nothing that began under a lease that is lost meanwhile, %s',
     async (_, isAnew) => {
-      const [began, seen, mayRetire, registered] = [latch(), latch(), latch(), latch()];
+      const [began, seen, maintained, mayRetire, registered] = [latch(), latch(), latch(), latch(), latch()];
       let [registrations, claims] = [0, 0];
       if (isAnew) mayRetire.open();
       await world.jobs.submit(work.create({}, { id: 'a' }));
@@ -140,6 +140,8 @@ forEachDriver(driver => {
             }
             return held;
           },
+          // By then the first round of maintenance has recovered what it found.
+          prune: call => (maintained.open(), call()),
           retire: async call => {
             await mayRetire.opened;
             await call();
@@ -153,6 +155,7 @@ forEachDriver(driver => {
       await executor.start();
       await began.opened;
       await seen.opened;
+      await maintained.opened;
       await world.orm.em.fork().execute(`update durable_executor set state = 'lapsed'`);
       await world.log.until('late_result');
       const claimsThen = claims;
@@ -273,6 +276,7 @@ forEachDriver(driver => {
     });
     await executor.start();
     await ran.opened;
+    await world.log.until('settle_failed');
 
     await executor.stop();
     const triesThen = tries;

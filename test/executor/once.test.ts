@@ -468,7 +468,7 @@ forEachDriver(driver => {
 
   if (driver === 'sqlite') {
     test('beside a begin() on the only connection that nobody sees, it gives up', async () => {
-      const jobs = new Jobs({ orm: world.orm, logger: new Log(), connectionTimeout: 50 });
+      const jobs = new Jobs({ orm: world.orm, logger: new Log(), connectionTimeout: 1000 });
       let refusal: unknown;
       const hidden = async (job: Job) => {
         const em = world.orm.em.fork();

@@ -236,7 +236,7 @@ forEachDriver(driver => {
           await aborted(job.signal);
         }),
       ],
-      { ...shortest, progressInterval: 10, renewEvery: 10 },
+      { drainTimeout: 10, abortGrace: '5m', progressInterval: 10, renewEvery: 10 },
       {
         progress: async call => {
           reported.open();
