@@ -46,6 +46,11 @@ export class Poller {
   readonly #failures: BackOff;
   /** Counts polls that got nothing although something was due: somebody else holds it. */
   readonly #misses: BackOff;
+  /** Counts looks for room below a cap that found none. */
+  readonly #vainLooks = new BackOff(10, 250);
+  #roomPauseMs = 0;
+  #roomTimer: NodeJS.Timeout | undefined;
+  #isRoomMade = false;
   #mayHaveForgotten = false;
   #isHeldBack = false;
   /** Nothing that it was not told of is due before. */
@@ -64,12 +69,20 @@ export class Poller {
     this.#due.notify();
   }
 
-  /** A slot is free, or what ended elsewhere made room below a cap. */
-  placeFreed(): void {
+  /** A slot is free. */
+  slotFreed(): void {
     this.#freed.notify();
-    // What ended here may have made room below a cap as well.
+    // What ended may have made room below a cap as well.
     if (this.#isHeldBack) {
       this.wake();
+    }
+  }
+
+  /** What ended elsewhere made room below a cap. Of many that hear of it few get it: those that got nothing look less and less often. */
+  roomMade(): void {
+    this.#isRoomMade = true;
+    if (this.#isHeldBack) {
+      this.#lookForRoom();
     }
   }
 
@@ -86,13 +99,26 @@ export class Poller {
       }
     }
 
+    clearTimeout(this.#roomTimer);
     if (this.#mayHaveForgotten) {
       await this.#giveBack(this.#parts.releaseForgotten, budget);
     }
   }
 
+  #lookForRoom(): void {
+    if (this.#roomPauseMs === 0) {
+      return this.wake();
+    }
+
+    this.#roomTimer ??= setTimeout(() => {
+      this.#roomTimer = undefined;
+      this.wake();
+    }, this.#roomPauseMs);
+  }
+
   async #poll(slots: number, stopping: AbortSignal, budget: AbortSignal): Promise<void> {
     this.#due.clear();
+    this.#isRoomMade = false;
     const told = this.#told.take();
     const lanes = this.#restLeftMs > 0 ? told : null;
     const answer = await this.#claim(slots, lanes);
@@ -121,6 +147,9 @@ export class Poller {
     const restMs = mayHaveRoom ? 0 : this.#restMs(answer);
 
     this.#restsUntil = this.#parts.clock.now() + microsOfMs(restMs);
+    if (answer.isHeldBack && this.#isRoomMade) {
+      this.#lookForRoom();
+    }
     if (restMs > 0) {
       await this.#due.wait(restMs, stopping);
     }
@@ -152,7 +181,9 @@ export class Poller {
         this.#mayHaveForgotten = false;
       }
       const answer = await this.#parts.claim(limit, lanes);
-      this.#isHeldBack = lanes === null ? answer.isHeldBack : this.#isHeldBack;
+      if (lanes === null) {
+        this.#noteHeldBack(answer);
+      }
       this.#failures.reset();
       this.#health.worked();
 
@@ -163,6 +194,16 @@ export class Poller {
       this.#health.failed(error);
 
       return null;
+    }
+  }
+
+  #noteHeldBack({ attempts, isHeldBack }: ClaimAnswer): void {
+    this.#isHeldBack = isHeldBack;
+    if (isHeldBack && attempts.length === 0) {
+      this.#roomPauseMs = this.#vainLooks.next();
+    } else {
+      this.#vainLooks.reset();
+      this.#roomPauseMs = 0;
     }
   }
 

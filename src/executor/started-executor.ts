@@ -39,7 +39,7 @@ export class StartedExecutor<Em> {
   readonly #host: RunningHost<Em>;
   readonly #handlers: HandlerList<Em>;
   readonly #options: ResolvedExecutorOptions;
-  readonly #running = new RunningAttempts(() => this.#poller.placeFreed());
+  readonly #running = new RunningAttempts(() => this.#poller.slotFreed());
   /** Attempts that the stop interrupted: neither running nor to be settled. */
   readonly #interrupted = new Map<string, RunningAttempt>();
   readonly #settler: Settler;
@@ -70,7 +70,7 @@ export class StartedExecutor<Em> {
     this.#host = host;
     this.#handlers = handlers;
     this.#options = options;
-    this.#settler = new Settler(store, events, logger, () => this.#poller.placeFreed());
+    this.#settler = new Settler(store, events, logger, () => this.#poller.slotFreed());
     this.#watcher = new AttemptWatcher(store, this.#running, options, events);
     this.#runner = new AttemptRunner({
       ...host,
@@ -244,7 +244,7 @@ export class StartedExecutor<Em> {
       return this.#scheduler.wake();
     }
     if (hint.kind === 'room') {
-      return this.#poller.placeFreed();
+      return this.#poller.roomMade();
     }
     if (hint.kind === 'missed') {
       return this.#lookAtEverything();

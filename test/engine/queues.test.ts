@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EventStream } from '../../src/core/event-stream.ts';
+import type { Attempt } from '../../src/core/attempt.ts';
 import { systemClock } from '../../src/core/clock.ts';
 import { defineJob } from '../../src/core/definition.ts';
 import type { RunningJob, RegisteredHandler } from '../../src/core/handler.ts';
@@ -15,6 +16,13 @@ const work = defineJob<{ n: number }>()({ name: 'work', queue: 'capped' });
 const waiting = defineJob<{ n: number }>()({ name: 'waiting', queue: 'capped' });
 const free = defineJob<{ n: number }>()({ name: 'free', queue: 'free' });
 const cap = 3;
+/** Of an hour between its polls. */
+const pollerParts = {
+  releaseForgotten: () => Promise.resolve(),
+  freeSlots: () => 5,
+  pollIntervalMs: 3_600_000,
+  clock: systemClock,
+};
 
 forEachDriver(driver => {
   const { hosts } = useSeveral(driver, driver === 'postgresql' ? 8 : 3, { clock: systemClock });
@@ -256,16 +264,52 @@ forEachDriver(driver => {
       },
     );
 
-    test('uses the room that a job leaves, also one that ends while a claim still sees the cap reached', async () => {
-      const { store } = first().jobs;
-      await store.register({ id: 'e', name: 'e', host: 'h', leaseUntil: null, metadata: {} });
-      await first().jobs.queues.limit('capped', 1);
-      await submit(2);
-      const [running] = (await store.claim(request(1))).attempts;
-      const looked = latch();
-      const ended = latch();
+    test.each([
+      ['here', 'slotFreed'],
+      ['elsewhere', 'roomMade'],
+    ] as const)(
+      'uses the room that a job leaves which ends %s while a claim still sees the cap reached',
+      async (_, tell) => {
+        const { store } = first().jobs;
+        await store.register({ id: 'e', name: 'e', host: 'h', leaseUntil: null, metadata: {} });
+        await first().jobs.queues.limit('capped', 1);
+        await submit(2);
+        const [running] = (await store.claim(request(1))).attempts;
+        const looked = latch();
+        const ended = latch();
+        const begun: string[] = [];
+        const poller = aPoller(store, begun, looked, ended);
+        const stopping = new AbortController();
+        const polling = poller.run(stopping.signal, stopping.signal);
+        stops.push(async () => {
+          stopping.abort();
+          await polling;
+        });
+
+        await looked.opened;
+        await store.settle([{ ...running!, progress: null, outcome: 'succeeded', resultRef: null }]);
+        poller[tell]();
+        ended.open();
+
+        await eventually(() => begun.length === 1);
+      },
+    );
+
+    test('looks less and less often for room that others get, and misses none', async () => {
       const begun: string[] = [];
-      const poller = aPoller(store, begun, looked, ended);
+      let [claims, isFull] = [0, true];
+      const attempt = { id: 'a' } as Attempt;
+      const poller = new Poller({
+        ...pollerParts,
+        claim: async () => {
+          claims++;
+          return { attempts: isFull || begun.length > 0 ? [] : [attempt], nextDueAt: null, isHeldBack: isFull };
+        },
+        begin: ({ id }) => void begun.push(id),
+        release: () => Promise.resolve(),
+        logger: first().log,
+        events: new EventStream(first().log),
+      });
       const stopping = new AbortController();
       const polling = poller.run(stopping.signal, stopping.signal);
       stops.push(async () => {
@@ -273,16 +317,19 @@ forEachDriver(driver => {
         await polling;
       });
 
-      await looked.opened;
-      await store.settle([{ ...running!, progress: null, outcome: 'succeeded', resultRef: null }]);
-      poller.placeFreed();
-      ended.open();
+      for (let told = 0; told < 2000; told++) {
+        poller.roomMade();
+        await nextTurn();
+      }
+      expect(claims).toBeLessThan(50);
+      isFull = false;
+      poller.roomMade();
 
       await eventually(() => begun.length === 1);
     });
   });
 
-  /** Of an hour between its polls; the answer of its first claim is kept back. */
+  /** The answer of its first claim is kept back. */
   function aPoller(store: JobStore, begun: string[], looked: Latch, ended: Latch): Poller {
     let claims = 0;
 
@@ -297,11 +344,8 @@ forEachDriver(driver => {
         return answer;
       },
       begin: attempt => void begun.push(attempt.id),
+      ...pollerParts,
       release: attempts => store.release(attempts),
-      releaseForgotten: () => Promise.resolve(),
-      freeSlots: () => 5,
-      pollIntervalMs: 3_600_000,
-      clock: systemClock,
       events: new EventStream(first().log),
       logger: first().log,
     });
