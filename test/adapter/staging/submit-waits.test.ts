@@ -150,8 +150,8 @@ const gaveUp = {
 /** MikroORM 7 is told by `Jobs` how long to wait, 6 by its pool. */
 function oneConnection(): HostOptions {
   return mikroOrmMajor === 7
-    ? { pool: { min: 0, max: 1 }, jobsOptions: { connectionTimeout: 400 } }
-    : { pool: { min: 0, max: 1, acquireTimeoutMillis: 500 } as object };
+    ? { pool: { min: 0, max: 1 }, jobsOptions: { connectionTimeout: 1000 } }
+    : { pool: { min: 0, max: 1, acquireTimeoutMillis: 1000 } as object };
 }
 
 /** One connection does one thing after the other: when this is answered, what had been waiting has been sent. */
