@@ -179,6 +179,8 @@ export class StartedExecutor<Em> {
       `${why}; what it held is recovered by others, or by the next start`,
     );
 
+    // Where it was closed, its budget isn't spent: what is tried again would be for ever.
+    this.#budget.abort();
     this.#released.abort();
     this.#lease.letGo();
     this.#settler.letGo();
