@@ -147,7 +147,7 @@ forEachDriver(driver => {
       test('refuses a start with what it says itself, and that leaves nothing: the next start works', async () => {
         const ran = latch();
         await world.jobs.submit(work.create({}, { id: 'a' }));
-        const executor = world.executor([world.jobs.handler(work, async () => ran.open())], { ...loops, lease: '1s' });
+        const executor = world.executor([world.jobs.handler(work, async () => ran.open())], { ...loops, lease: '10m' });
         await outage.begin();
 
         const refusal: unknown = await executor.start().catch((error: unknown) => error);
