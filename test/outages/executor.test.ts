@@ -85,7 +85,7 @@ forEachDriver(driver => {
           }
         });
       await world.jobs.submit([work.create({}, { id: 'requeue' }), held.create({}, { id: 'hold' })]);
-      const executor = world.executor([handler(work), handler(held)], { ...loops, lease: '1s' });
+      const executor = world.executor([handler(work), handler(held)], { ...loops, lease: '3s' });
       await executor.start();
       await eventually(() => ran.length === 2);
       const [before] = await world.jobs.admin.executors();
